@@ -24,6 +24,7 @@ func TestWritersOfState(t *testing.T) {
 		"sched/lane.go",        // the views of rounds that run beside the world
 		"sched/policy.go",
 		"sched/schedtest/company_story.go",
+		"sched/schedtest/gang_parts.go",
 		"sched/schedtest/gang_rival.go",
 		"sched/schedtest/optimum.go",
 		"sched/schedtest/scenario.go",

@@ -323,7 +323,7 @@ func (s *State) Promote(n NodeID) (TaskID, Phase, bool) {
 	case start:
 		s.node[n].reserved--
 		s.setPhase(t, Starting)
-		s.noteUnkept(t)
+		noteUnkept(s, t)
 	case !feasible:
 		s.leaveNode(t)
 	default:

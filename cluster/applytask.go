@@ -111,7 +111,7 @@ func (s *State) taskReshaped(e TaskReshaped) error {
 	}
 	before, leaves := *task, task.Phase == Leaving
 	if task.Phase == Reserved {
-		s.noteUnkept(e.Task) // it may come to be of fewer constraints, or less important
+		noteUnkept(s, e.Task) // it may come to be of fewer constraints, or less important
 	}
 	s.shape[task.Shape].tasks--
 	s.shape[e.Shape].tasks++
@@ -329,7 +329,7 @@ func (s *State) leaveNode(t TaskID) {
 	if task.Phase == Reserved {
 		s.node[task.Node].reserved--
 		task.Attempt-- // nobody was told of this run
-		s.noteUnkept(t)
+		noteUnkept(s, t)
 	}
 	s.vacate(t, task.Node)
 	task.Node, task.Next = task.Next, NoNode

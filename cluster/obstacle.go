@@ -208,7 +208,7 @@ func leavingFrom(v *View, n NodeID, r role) (leaving int64) {
 }
 
 // noteUnkept notes the constraints for whose sake others were kept off for the task, for which no place is kept any more.
-func (s *State) noteUnkept(t TaskID) {
+func noteUnkept(s *State, t TaskID) {
 	if s.constraints == nil {
 		return
 	}

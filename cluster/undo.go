@@ -54,7 +54,7 @@ func (s *State) Keep() {
 		s.log.note(Tasks, uint32(e.task))
 		s.noteCounts(s.task[e.task].Shape)
 		if e.before.Phase == Reserved {
-			s.noteUnkept(e.task)
+			noteUnkept(s, e.task)
 		}
 		for _, n := range []NodeID{e.before.Node, e.placed} {
 			if n != NoNode {

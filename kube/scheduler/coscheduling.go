@@ -2,6 +2,7 @@ package scheduler
 
 import (
 	"cmp"
+	"context"
 	"fmt"
 	"math"
 	"slices"
@@ -18,8 +19,14 @@ import (
 // CoschedulingGroups are the pod groups of the coscheduling plugin.
 var CoschedulingGroups = schema.GroupVersionResource{Group: "scheduling.x-k8s.io", Version: "v1alpha1", Resource: "podgroups"}
 
-// coschedulingInformers makes the informer of such groups; nil where there are none.
-func coschedulingInformers(s *Scheduler) dynamicinformer.DynamicSharedInformerFactory {
+// coscheduling brings such groups to the loop.
+type coscheduling struct {
+	s         *Scheduler
+	informers dynamicinformer.DynamicSharedInformerFactory
+}
+
+// newCoscheduling makes the informer of such groups; nil where there are none.
+func newCoscheduling(s *Scheduler) *coscheduling {
 	if s.Coscheduling == nil {
 		return nil
 	}
@@ -27,7 +34,7 @@ func coschedulingInformers(s *Scheduler) dynamicinformer.DynamicSharedInformerFa
 	if err := factory.ForResource(CoschedulingGroups).Informer().SetTransform(bare); err != nil {
 		panic(fmt.Sprintf("scheduler: an informer that was not started takes no transform: %v", err))
 	}
-	return factory
+	return &coscheduling{s, factory}
 }
 
 // bare drops, in place, all of a group but its number and what it is known by.
@@ -40,36 +47,43 @@ func bare(object any) (any, error) {
 	return object, nil
 }
 
-// coschedulingInformer is the informer of such groups.
-func (in *intake) coschedulingInformer() cache.SharedIndexInformer {
-	return in.coscheduling.ForResource(CoschedulingGroups).Informer()
+// start starts the informer, and returns at once.
+func (c *coscheduling) start(ctx context.Context) {
+	if c != nil {
+		c.informers.Start(ctx.Done())
+	}
 }
 
-// surveyCoscheduling takes in all such groups that the informer holds.
-func (in *intake) surveyCoscheduling() {
-	if in.coscheduling == nil {
+// informer is that of such groups.
+func (c *coscheduling) informer() cache.SharedIndexInformer {
+	return c.informers.ForResource(CoschedulingGroups).Informer()
+}
+
+// survey takes in all such groups that the informer holds.
+func (c *coscheduling) survey() {
+	if c == nil {
 		return
 	}
-	all := in.coschedulingInformer().GetStore().List()
+	all := c.informer().GetStore().List()
 	slices.SortFunc(all, func(a, b any) int {
 		x, y := a.(*unstructured.Unstructured), b.(*unstructured.Unstructured)
 		return cmp.Or(cmp.Compare(x.GetNamespace(), y.GetNamespace()), cmp.Compare(x.GetName(), y.GetName()))
 	})
 	for _, g := range all {
-		in.seeCoscheduling(g.(*unstructured.Unstructured))
+		c.see(g.(*unstructured.Unstructured))
 	}
 }
 
-// seeCoscheduling takes in such a group, and has its pods reported as they wait by now.
-func (in *intake) seeCoscheduling(object *unstructured.Unstructured) {
-	in.s.subject.handling(nil)
+// see takes in such a group, and has its pods reported as they wait by now.
+func (c *coscheduling) see(object *unstructured.Unstructured) {
+	c.s.subject.handling(nil)
 	// What is no number the definition of the resource does not let in; one without it is a group whose pods are placed each by itself.
 	least, _, _ := unstructured.NestedInt64(object.Object, "spec", "minMember")
-	in.s.explainer.wantNow(in.s.world.PodGroups().SeeCoscheduling(object.GetNamespace(), object.GetName(), int32(min(least, math.MaxInt32))))
+	c.s.explainer.wantNow(c.s.world.PodGroups().SeeCoscheduling(object.GetNamespace(), object.GetName(), int32(min(least, math.MaxInt32))))
 }
 
-// loseCoscheduling takes in that such a group is gone.
-func (in *intake) loseCoscheduling(object *unstructured.Unstructured) {
-	in.s.subject.handling(nil)
-	in.s.explainer.wantNow(in.s.world.PodGroups().LoseCoscheduling(object.GetNamespace(), object.GetName()))
+// lose takes in that such a group is gone.
+func (c *coscheduling) lose(object *unstructured.Unstructured) {
+	c.s.subject.handling(nil)
+	c.s.explainer.wantNow(c.s.world.PodGroups().LoseCoscheduling(object.GetNamespace(), object.GetName()))
 }

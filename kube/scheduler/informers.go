@@ -2,7 +2,6 @@ package scheduler
 
 import (
 	"cmp"
-	"context"
 	"fmt"
 	"slices"
 
@@ -12,7 +11,6 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 	utilfeature "k8s.io/apiserver/pkg/util/feature"
-	"k8s.io/client-go/dynamic/dynamicinformer"
 	"k8s.io/client-go/informers"
 	"k8s.io/client-go/tools/cache"
 	"k8s.io/kubernetes/pkg/features"
@@ -45,25 +43,16 @@ func newInformers(o *Options, budgets bool) informers.SharedInformerFactory {
 
 // intake brings what the informers hold, and what they see, to the loop.
 type intake struct {
-	s         *Scheduler
-	informers informers.SharedInformerFactory
-	// coscheduling has the informer of the coscheduling plugin's groups; nil where there are none.
-	coscheduling dynamicinformer.DynamicSharedInformerFactory
+	s            *Scheduler
+	informers    informers.SharedInformerFactory
+	coscheduling *coscheduling // nil where there are no groups of that plugin
 	landed       landed
 }
 
 func newIntake(s *Scheduler) *intake {
 	return &intake{
-		s: s, informers: newInformers(&s.Options, s.evicts()), coscheduling: coschedulingInformers(s),
+		s: s, informers: newInformers(&s.Options, s.evicts()), coscheduling: newCoscheduling(s),
 		landed: landed{nodes: map[types.UID]string{}},
-	}
-}
-
-// start starts the informers, and returns at once.
-func (in *intake) start(ctx context.Context) {
-	in.informers.Start(ctx.Done())
-	if in.coscheduling != nil {
-		in.coscheduling.Start(ctx.Done())
 	}
 }
 
@@ -76,7 +65,7 @@ func (in *intake) unlisted(stop <-chan struct{}) []string {
 		}
 	}
 	if in.coscheduling != nil {
-		for kind, synced := range in.coscheduling.WaitForCacheSync(stop) {
+		for kind, synced := range in.coscheduling.informers.WaitForCacheSync(stop) {
 			if !synced {
 				types = append(types, kind.GroupResource().String())
 			}
@@ -99,7 +88,7 @@ func (in *intake) survey() {
 	in.surveyStorage()
 	in.surveyComposites()
 	in.surveyPodGroups()
-	in.surveyCoscheduling()
+	in.coscheduling.survey()
 	in.surveyBudgets()
 	pods := listed(in.informers.Core().V1().Pods().Lister().List(labels.Everything()))
 	slices.SortFunc(pods, byAge)
@@ -283,7 +272,7 @@ func (in *intake) watched() []watched {
 		list = append(list, watched{f.Scheduling().V1beta1().PodGroups().Informer(), handle(in.s, in.seePodGroup, in.losePodGroup)})
 	}
 	if in.coscheduling != nil {
-		list = append(list, watched{in.coschedulingInformer(), handle(in.s, in.seeCoscheduling, in.loseCoscheduling)})
+		list = append(list, watched{in.coscheduling.informer(), handle(in.s, in.coscheduling.see, in.coscheduling.lose)})
 	}
 	if in.s.CompositePodGroups {
 		list = append(list, watched{f.Scheduling().V1alpha3().CompositePodGroups().Informer(), handle(in.s, in.seeComposite, in.loseComposite)})

@@ -161,7 +161,10 @@ func evictions(profiles []config.Profile) map[string]world.Evictions {
 
 // Start starts the informers and returns at once. A replica that does not lead
 // keeps them up to date, so that it can take over without listing again.
-func (s *Scheduler) Start(ctx context.Context) { s.intake.start(ctx) }
+func (s *Scheduler) Start(ctx context.Context) {
+	s.intake.informers.Start(ctx.Done())
+	s.intake.coscheduling.start(ctx)
+}
 
 // Unlisted are the types of objects that the informers have not listed yet, by name.
 func (s *Scheduler) Unlisted() []string {

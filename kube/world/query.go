@@ -92,20 +92,34 @@ const (
 	placeKept        // for one, until those have left
 )
 
-// survey finds out whether a place is kept for one who wants something as it is.
-func (qs *queries) survey() {
-	qs.out = noneOut
-	for _, p := range qs.queue.offered {
-		if p.Stage == Waiting && p.query != nil && p.query.asIs && qs.pods.has(p) {
-			qs.out = placeKept
-			return
+// handsOf finds out, of pods that the core has from rounds before, whether a place is kept for one who wants something as it is.
+func handsOf(offered []*Pod, pods *Pods) hands {
+	for _, p := range offered {
+		if p.Stage == Waiting && p.query != nil && p.query.asIs && pods.has(p) {
+			return placeKept
 		}
 	}
+	return noneOut
 }
 
-// collides reports whether pods of the query are not to be let through beside those that are out.
-func (qs *queries) collides(q *query) bool {
-	return q.asIs && len(q.names) > 0 && (qs.out >= evictorOut || q.evicting && qs.out == someOut)
+// collide reports whether pods of the query are not to be let through beside those that are out.
+func (h hands) collide(q *query) bool {
+	return q.asIs && len(q.names) > 0 && (h == evictorOut || q.evicting && h != noneOut)
+}
+
+// outwait reports whether others would have to leave for the query's pods, as of late, and may not, as a place is kept.
+func (h hands) outwait(q *query, now cluster.Time) bool {
+	return q.asIs && q.evicting && h == placeKept && now < q.lastRun+recheckEvery
+}
+
+// take takes in that pods of the query are let through.
+func (h *hands) take(q *query) {
+	switch {
+	case q.asIs && q.evicting:
+		*h = evictorOut
+	case q.asIs && *h == noneOut:
+		*h = someOut
+	}
 }
 
 // begin gives up all queries, for a new core.
@@ -176,7 +190,7 @@ func (q *query) close() {
 func (qs *queries) admit(enough func() bool) []*Pod {
 	var unplaced []*Pod
 	qs.chosen = qs.chosen[:0]
-	qs.survey()
+	qs.out = handsOf(qs.queue.offered, qs.pods)
 	for _, q := range qs.due() {
 		if enough() {
 			break
@@ -233,9 +247,9 @@ func (qs *queries) due() []*query {
 }
 
 // worthRunning reports whether the query is worth running, now or later: something has
-// changed, its pods could be prepared for, and they are not in the way of one whose place is kept.
+// changed, its pods could be prepared for, and others need not leave for them while a place is kept for one that wants something as it is.
 func (qs *queries) worthRunning(q *query) bool {
-	return len(q.pods) > 0 && q.ranAt != qs.journal.changes && (!q.prepares || qs.preparations > 0) && (!q.asIs || qs.out < evictorOut)
+	return len(q.pods) > 0 && q.ranAt != qs.journal.changes && (!q.prepares || qs.preparations > 0) && !qs.out.outwait(q, qs.journal.now)
 }
 
 // nextRun is when the query may be run again. One that is more important than
@@ -288,12 +302,12 @@ func (qs *queries) ask(q *query) []*Pod {
 
 // offer lets pods of the queries, which are one or a gang's, through to the nodes that take them, if there are any; or none of them.
 func (qs *queries) offer(list ...*query) {
-	collide := slices.ContainsFunc(list, qs.collides)
+	collide := slices.ContainsFunc(list, qs.out.collide)
 	for _, q := range list {
 		switch {
 		case len(q.names) == 0:
 		case collide:
-			qs.holdBack(q)
+			q.holdBack(qs.out)
 		default:
 			qs.let(q)
 		}
@@ -301,21 +315,16 @@ func (qs *queries) offer(list ...*query) {
 }
 
 // holdBack keeps the query's pods for another round: the next, unless a place is kept until then.
-func (qs *queries) holdBack(q *query) {
-	q.names, q.refused, q.lastRun = nil, true, 0
-	if qs.out < placeKept {
-		q.ranAt = 0
+func (q *query) holdBack(out hands) {
+	q.names, q.refused = nil, true
+	if out < placeKept {
+		q.ranAt, q.lastRun = 0, 0
 	}
 }
 
 // let lets pods through to the nodes that take them.
 func (qs *queries) let(q *query) {
-	switch {
-	case q.asIs && q.evicting:
-		qs.out = evictorOut
-	case q.asIs:
-		qs.out = max(qs.out, someOut)
-	}
+	qs.out.take(q)
 	rows := make([]cluster.NodeID, 0, len(q.names))
 	for _, name := range q.names {
 		if n := qs.nodes.byName[name]; n != nil {
@@ -448,7 +457,7 @@ const recheckEvery = cluster.Minute
 
 // wake is when a query may next be run although nothing happens, if there is room for its pods.
 func (qs *queries) wake(room bool) cluster.Time {
-	qs.survey()
+	qs.out = handsOf(qs.queue.offered, qs.pods)
 	wake := cluster.Never
 	for _, q := range qs.byKey {
 		if len(q.pods) == 0 {

@@ -2,6 +2,7 @@ package schedtest
 
 import (
 	"math/rand/v2"
+	"slices"
 	"strconv"
 	"testing"
 
@@ -112,7 +113,7 @@ func (w *partsWorld) fits(before []int) bool {
 		return true
 	}
 	for n := range w.racks {
-		if w.may(len(before), n, before) && w.fits(append(before[:len(before):len(before)], n+1)) {
+		if w.may(len(before), n, before) && w.fits(append(slices.Clip(before), n+1)) {
 			return true
 		}
 	}
