@@ -233,9 +233,13 @@ func (p ganging) fill(job cluster.JobID, tasks []cluster.TaskID, instead bool) (
 			bundle = append(bundle, p.fill(job, part, instead)...)
 			continue
 		}
-		some := p.fillOne(job, part, domains, false)
+		some, most := p.fillOne(job, part, domains, false)
 		if some == nil && instead {
-			some = p.fillOne(job, part, domains, true)
+			some, most = p.fillOne(job, part, domains, true)
+		}
+		if some == nil && most != nil { // of a gang that has more tasks than it needs
+			p.claims.within = most
+			some = p.fill(job, part, instead)
 		}
 		bundle = append(bundle, some...)
 		p.claims.within = outer
@@ -243,20 +247,26 @@ func (p ganging) fill(job cluster.JobID, tasks []cluster.TaskID, instead bool) (
 	return bundle
 }
 
-// fillOne places all tasks of a part in the first of the domains that holds them; nil, with nothing tried, where none does.
-func (p ganging) fillOne(job cluster.JobID, part []cluster.TaskID, domains []sched.Domain, instead bool) []sched.Action {
+// fillOne places all tasks of a part in the first of the domains that holds them, or as many as the gang needs. Where none does it returns nil, with nothing tried, and the domain that
+// holds the most of them.
+func (p ganging) fillOne(job cluster.JobID, part []cluster.TaskID, domains []sched.Domain, instead bool) (some []sched.Action, most *sched.Domain) {
+	best := 0
 	for i := range domains {
 		mark, bucket := p.t.Mark(), p.victims.bucket
 		p.claims.within = &domains[i]
 		some := p.fill(job, part, instead)
-		if count(some, sched.Place) == len(part) {
-			return some
+		placed := count(some, sched.Place)
+		if placed == len(part) || cluster.GangLacks(p.t.View(), job) == 0 {
+			return some, nil
+		}
+		if placed > best {
+			best, most = placed, &domains[i]
 		}
 		p.t.Rollback(mark)
 		p.victims.bucket = bucket
 		p.touch(some)
 	}
-	return nil
+	return nil, most
 }
 
 // fillPart places tasks that go one by one.

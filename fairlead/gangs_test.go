@@ -130,3 +130,44 @@ func TestGangsFindADomainForEachPart(t *testing.T) {
 		t.Errorf("of %d gangs that could be placed %d are, want 97 %%", possible, found)
 	}
 }
+
+// TestGangNeedsNotAllOfAPart: of a gang with more tasks than it needs, some of which have to stand in one domain, as many are placed as it needs, one of them instead of another.
+func TestGangNeedsNotAllOfAPart(t *testing.T) {
+	core, err := sched.New(cluster.NewState([]cluster.Kind{{Name: "cpu"}}, nil), sched.Lane{Name: "all", Policy: fairlead.New(fairlead.Options{Ties: book.Lowest})})
+	if err != nil {
+		t.Fatal(err)
+	}
+	step := func(now cluster.Time, events ...cluster.Event) []sched.Decision {
+		out, _, err := core.Step(now, events, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return out
+	}
+	one := cluster.Vector{1}
+	placed := step(0,
+		cluster.NodeAdded{Node: 0, Spec: cluster.NodeSpec{Capacity: cluster.Vector{3}, Groups: []cluster.Label{{Key: "rack", Value: "r"}}}},
+		cluster.ConstraintDefined{Constraint: 0, Spec: schedtest.OneDomain("part", "rack")},
+		cluster.ShapeDefined{Shape: 0, Spec: cluster.Shape{Demand: one}},
+		cluster.ShapeDefined{Shape: 1, Spec: cluster.Shape{Demand: one, Tags: []string{"part"}}},
+		cluster.JobSubmitted{Job: 0, Name: "low"},
+		cluster.TaskSubmitted{Task: 0, Job: 0, Shape: 0, Priority: 1},
+	)
+	out := step(cluster.Second,
+		cluster.TaskStarted{Task: 0, Attempt: placed[0].Attempt, Node: 0},
+		cluster.JobSubmitted{Job: 1, Name: "gang", Gang: 3},
+		cluster.TaskSubmitted{Task: 1, Seq: 1, Job: 1, Shape: 0, Priority: 5},
+		cluster.TaskSubmitted{Task: 2, Seq: 2, Job: 1, Shape: 0, Priority: 5},
+		cluster.TaskSubmitted{Task: 3, Seq: 3, Job: 1, Shape: 1, Priority: 5},
+		cluster.TaskSubmitted{Task: 4, Seq: 4, Job: 1, Shape: 1, Priority: 5},
+	)
+	evicted := 0
+	for _, d := range out {
+		if d.Kind == sched.Evict && d.Task == 0 {
+			evicted++
+		}
+	}
+	if lacks := cluster.GangLacks(core.View(), 1); evicted != 1 || lacks > 0 {
+		t.Errorf("of a gang of 3 with 4 tasks %d lack, and the less important one is evicted %d times; want none and once:\n%s", lacks, evicted, core.View().Picture())
+	}
+}
