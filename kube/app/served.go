@@ -96,8 +96,13 @@ func podGroups(ctx context.Context, server discovery.ServerResourcesInterface) (
 	if !serves.PodGroups || err != nil {
 		return serves, err
 	}
-	// So are these: an API server that has pod groups seldom has them.
-	composites, _, err := resourcesOf(ctx, askForGroups, server, schedulingv1alpha3.SchemeGroupVersion.String())
+	if !utilfeature.DefaultFeatureGate.Enabled(features.CompositePodGroup) {
+		return serves, nil
+	}
+	composites, known, err := resourcesOf(ctx, askForGroups, server, schedulingv1alpha3.SchemeGroupVersion.String())
+	if !known && err == nil && ctx.Err() == nil {
+		klog.FromContext(ctx).Error(nil, "the API server does not say whether it serves compositepodgroups; pods of groups that are parts of one are not placed until fairlead-scheduler begins anew")
+	}
 	serves.CompositePodGroups = slices.Contains(composites, "compositepodgroups")
 	return serves, err
 }

@@ -13,6 +13,9 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	utilfeature "k8s.io/apiserver/pkg/util/feature"
+	featuregatetesting "k8s.io/component-base/featuregate/testing"
+	"k8s.io/kubernetes/pkg/features"
 
 	"fairlead.dev/fairlead/kube/config"
 	"fairlead.dev/fairlead/kube/testbed"
@@ -38,6 +41,9 @@ func composing(t *testing.T) *cluster {
 	t.Cleanup(c.empty)
 	c.needs("scheduling.k8s.io/v1beta1", "podgroups")
 	c.needs("scheduling.k8s.io/v1alpha3", "compositepodgroups")
+	featuregatetesting.SetFeatureGatesDuringTest(t, utilfeature.DefaultFeatureGate, featuregatetesting.FeatureOverrides{
+		features.GenericWorkload: true, features.TopologyAwareWorkloadScheduling: true, features.CompositePodGroup: true,
+	})
 	return c
 }
 

@@ -134,7 +134,7 @@ func (s *Scheduler) assemble() {
 		s.world.PodGroups().WithCoscheduling()
 	}
 	if !o.CompositePodGroups {
-		s.world.PodGroups().WithoutComposites("the API server served no compositepodgroups of scheduling.k8s.io/v1alpha3 when fairlead-scheduler began")
+		s.world.PodGroups().WithoutComposites("they are read with the feature gate CompositePodGroup of fairlead-scheduler, where the API server says when that begins that it serves compositepodgroups of scheduling.k8s.io/v1alpha3")
 	}
 	s.promises.taken = s.promises.wanted.Load()
 	s.world.SetClasses(s.promises.taken)
