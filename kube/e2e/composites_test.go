@@ -34,6 +34,9 @@ func withComposites(o testbed.Options) testbed.Options {
 	return o
 }
 
+// compositeGates is the flag with which the program reads composite pod groups.
+const compositeGates = "--feature-gates=GenericWorkload=true,TopologyAwareWorkloadScheduling=true,CompositePodGroup=true"
+
 // composing is a bare cluster with composite pod groups.
 func composing(t *testing.T) *cluster {
 	t.Helper()
@@ -190,7 +193,7 @@ func TestCompositePodGroupSurvivesTheLeader(t *testing.T) {
 	if !apierrors.IsNotFound(err) {
 		c.must(err)
 	}
-	first := c.run("first", 5*time.Second)
+	first := c.run("first", 5*time.Second, compositeGates)
 	leader := c.awaitLeader(30*time.Second, "")
 	c.composite("whole", 2)
 	c.group("a", 2, part("whole"))
@@ -199,7 +202,7 @@ func TestCompositePodGroupSurvivesTheLeader(t *testing.T) {
 	c.create(newPod("b-0", member("b"), cpu("3")))
 	c.awaitComposite("whole", metav1.ConditionFalse, "a gang of 3: 2 of its 3 waiting tasks would fit now.")
 	first.signal(syscall.SIGKILL)
-	c.run("second", 5*time.Second)
+	c.run("second", 5*time.Second, compositeGates)
 	c.awaitLeader(time.Minute, leader)
 	c.create(newPod("free", cpu("1")))
 	c.awaitBound(30*time.Second, 1)

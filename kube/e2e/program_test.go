@@ -62,7 +62,7 @@ type replica struct {
 const leaseName = "fairlead-scheduler"
 
 // run starts a replica that takes part in an election with this lease.
-func (c *cluster) run(name string, lease time.Duration) *replica {
+func (c *cluster) run(name string, lease time.Duration, flags ...string) *replica {
 	c.t.Helper()
 	name = c.namespace + "-" + name
 	r := &replica{cluster: c, name: name, log: filepath.Join(c.bed.Dir(), name+".log")}
@@ -74,7 +74,7 @@ clientConnection: {kubeconfig: %q, qps: -1}
 leaderElection: {leaseDuration: %s, renewDeadline: %s, retryPeriod: 500ms}
 `, c.bed.Kubeconfig(testbed.Fairlead), lease, lease*2/3)
 	c.must(os.WriteFile(file, []byte(text), 0o600))
-	c.must(c.bed.Run(name, build(c.t), "--config", file, "--secure-port=0", "-v=1"))
+	c.must(c.bed.Run(name, build(c.t), append([]string{"--config", file, "--secure-port=0", "-v=1"}, flags...)...))
 	c.t.Cleanup(func() { r.signal(syscall.SIGKILL) })
 	return r
 }
