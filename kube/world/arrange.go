@@ -55,12 +55,15 @@ func (gs *PodGroups) arrange() {
 			f.touched[c] = true
 		}
 	}
-	for _, root := range f.roots() {
+	clear(f.tried)
+	roots := f.roots()
+	for _, root := range roots {
 		gs.place(child{composite: root})
 		for _, g := range root.leaves() {
 			f.look(g)
 		}
 	}
+	f.rest(roots)
 	for _, g := range slices.SortedFunc(maps.Keys(f.left), func(a, b *Group) int {
 		return cmp.Or(cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Name, b.Name))
 	}) {
@@ -71,6 +74,18 @@ func (gs *PodGroups) arrange() {
 	}
 	clear(f.touched)
 	clear(f.left)
+}
+
+// rest has no other choice tried of those in the trees of these roots, or in none, of which none was now: they are held, or were made a part of a gang above them.
+func (f *forest) rest(roots []*Composite) {
+	for _, c := range f.byName {
+		if c.attempt.ways <= 1 || f.tried[c] {
+			continue
+		}
+		if top := c.top(); top == nil || slices.Contains(roots, top) {
+			c.attempt = attempt{stands: c.attempt.stands}
+		}
+	}
 }
 
 // assign finds out which pods are one job for a new core, which is told of none of them yet.
@@ -116,6 +131,7 @@ func (c *Composite) binds() bool { return c.said.Spec.SchedulingPolicy.Gang != n
 
 // placeGang arranges a composite pod group of which parts are placed together.
 func (gs *PodGroups) placeGang(h *Composite) {
+	gs.forest.tried[h] = true
 	if h.gang.Placed() == 0 {
 		for _, g := range h.gang.groups {
 			g.stood = g.stood && g.of != &h.gang

@@ -43,6 +43,7 @@ type forest struct {
 	unread string // why none is ever seen; empty if they are
 	// touched are those below which something has changed that arrange is to look at.
 	touched map[*Composite]bool
+	tried   map[*Composite]bool // of which a choice was made when pods were last let in
 	// rearranged are the pods that wait for another reason since that was last asked for.
 	rearranged []*Pod
 	fresh      bool            // a new core is told of no pod yet

@@ -128,6 +128,61 @@ func (r *rig) checkFirst(roots []string) {
 	}
 }
 
+// keptFirst are the pods below each root of whom some are kept room and nobody has a place.
+func (r *rig) keptFirst() map[string][]*Pod {
+	roots := map[string][]*Pod{}
+	for name, c := range r.composites {
+		if all := r.below(name); c.Spec.ParentCompositePodGroupName == nil && !slices.ContainsFunc(all, (*Pod).placed) && slices.ContainsFunc(all, func(p *Pod) bool { return p.slot != nil && r.reserved(p.slot.task) }) {
+			roots[name] = all
+		}
+	}
+	return roots
+}
+
+// below are the pods below a root.
+func (r *rig) below(root string) (pods []*Pod) {
+	for _, name := range slices.Sorted(maps.Keys(r.groups)) {
+		if r.rootOf(name) == root {
+			pods = append(pods, r.membersOf(name)...)
+		}
+	}
+	return pods
+}
+
+// stillFirst are the roots of which the turn before left only places that are kept, and nobody has got one elsewhere or is done since.
+func (r *rig) stillFirst() (roots []string) {
+	for _, root := range slices.Sorted(maps.Keys(r.first)) {
+		if !slices.ContainsFunc(r.first[root], func(p *Pod) bool { return p.placed() || r.pods[p.object.UID] == nil }) {
+			roots = append(roots, root)
+		}
+	}
+	return roots
+}
+
+// checkKept wants of each of these roots that nobody below has come to a node by now, or that the tree counts as placed.
+func (r *rig) checkKept(roots []string) {
+	r.tb.Helper()
+	for _, root := range roots {
+		all := r.below(root)
+		if slices.ContainsFunc(all, (*Pod).placed) && !r.enough(root, func(p *Pod) bool { return p.placed() || p.slot != nil && r.reserved(p.slot.task) }) {
+			r.tb.Fatalf("at %v: pods below composite pod group %s had places kept, and too few for it have come to them\n%s", r.now, root, r.forest())
+		}
+	}
+	r.first = r.keptFirst()
+}
+
+// checkTries wants that whoever wants to be arranged at once was not left so by the turn before.
+func (r *rig) checkTries() {
+	r.tb.Helper()
+	before := r.overdue
+	r.overdue = map[*Composite]bool{}
+	for _, c := range r.world.groups.forest.byName {
+		if r.overdue[c] = c.attempt.due() <= r.now; r.overdue[c] && before[c] {
+			r.tb.Fatalf("at %v: the loop turns for ever, as other parts of composite pod group %s are to be chosen at %v\n%s", r.now, c.Name, c.attempt.due(), r.forest())
+		}
+	}
+}
+
 // forest prints how groups are arranged.
 func (r *rig) forest() string {
 	var out strings.Builder

@@ -69,7 +69,9 @@ type rig struct {
 	// groups and composites are the pod groups that there are, by name.
 	groups     map[string]*schedulingv1beta1.PodGroup
 	composites map[string]*schedulingv1alpha3.CompositePodGroup
-	trees      int // of composite pod groups that were placed
+	trees      int                 // of composite pod groups that were placed
+	first      map[string][]*Pod   // below the roots of whom only places were kept by the turn before
+	overdue    map[*Composite]bool // that were to be arranged anew at once after the turn before
 	// budgets are the PodDisruptionBudgets that there are, by name.
 	budgets map[string]*policyv1.PodDisruptionBudget
 }
@@ -341,6 +343,7 @@ type refusal struct {
 func (r *rig) turn() verdict {
 	r.tb.Helper()
 	var v verdict
+	first := r.stillFirst()
 	r.prepare(&v)
 	v.unplaced = r.world.Admit(func() bool { return false })
 	r.carryOutAll(r.observe(), &v)
@@ -366,6 +369,8 @@ func (r *rig) turn() verdict {
 	}
 	r.world.Binds().CloseCases()
 	r.checkFirst(bare)
+	r.checkKept(first)
+	r.checkTries()
 	r.check()
 	return v
 }

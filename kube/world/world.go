@@ -122,7 +122,7 @@ func New(j *judge.Judge, o Options) *World {
 	}
 	shapes.released = binds.closeCase
 	groups := &PodGroups{journal: journal, waiting: waiting, slots: slots, byName: map[groupKey]*Group{}, claims: judge.SharesClaims()}
-	groups.forest = forest{byName: map[compositeKey]*Composite{}, touched: map[*Composite]bool{}, left: map[*Group]bool{}}
+	groups.forest = forest{byName: map[compositeKey]*Composite{}, touched: map[*Composite]bool{}, tried: map[*Composite]bool{}, left: map[*Group]bool{}}
 	slots.abandoned, pods.moved = groups.abandoned, func(p *Pod) { groups.forest.touch(p.group) }
 	volumes := newVolumes()
 	volumes.journal, volumes.nodes, volumes.sets, volumes.shapes, volumes.slots, volumes.waiting = journal, nodes, sets, shapes, slots, waiting
