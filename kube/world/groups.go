@@ -83,6 +83,9 @@ type PodGroups struct {
 func (gs *PodGroups) begin() {
 	for _, g := range gs.byName {
 		g.own.jobs, g.of, g.stood = nil, &g.own, false
+		for _, p := range g.pods {
+			p.letIn = p.letIn && p.placed() // others are by what is chosen now
+		}
 		gs.forget(g)
 	}
 	gs.forest.begin()

@@ -295,6 +295,7 @@ func (w *World) Restart(accounts func(cluster.TaskID, cluster.Seq) *cluster.Acco
 		w.reenter(p)
 	}
 	w.placed.nominations.reenterAll()
+	w.groups.arrange()
 	return w.Take()
 }
 
