@@ -16,7 +16,7 @@ import (
 // if there were no composite pod group: more parts as gangs of their own, more pods one by one. Parts of a basic composite pod group are arranged each by itself.
 //
 // Only parts that have enough pods are chosen: first those that have places, and then the oldest. Where more parts have come than are asked for, others are tried after a
-// while, until all ways to choose were: the oldest may find no room where others do. Nobody is put out for whom room is being made.
+// while, until all ways to choose were: the oldest may find no room where others do. Nobody is put out for whom room is being made, as long as all who were chosen have enough pods.
 //
 // With disruptionMode all every part that has enough pods is chosen, as all are to leave at once, which the core knows of a job alone; the ways to choose fewer come after that, as far as
 // minGroupCount lets them.

@@ -17,8 +17,9 @@ const mostWays = 1 << 30
 // choice is what was chosen below one composite pod group.
 type choice struct {
 	of     *Composite
-	way    int // what is left of the number of the way
-	ways   int // that there are
+	way    int      // what is left of the number of the way
+	ways   int      // that there are
+	only   []*Group // that can be chosen; nil if all can
 	groups []*Group
 	late   []late
 	// elsewhere are the parts that are placed and are gangs of their own.
@@ -33,8 +34,26 @@ type late struct {
 	bound bool
 }
 
-// choose chooses for the gang of the composite pod group, by the way that its attempt is at.
+// choose chooses for the gang of the composite pod group, by the way that its attempt is at. Those that were chosen stay so while room is made for them: others would leave in vain.
 func (gs *PodGroups) choose(h *Composite) *choice {
+	x, t := gs.chooseAnew(h), &h.attempt
+	if t.stands || !roomIsMade(t.groups) {
+		return x
+	}
+	same := &choice{of: h, ways: 1, only: t.groups}
+	if !same.may(child{composite: h}) {
+		return x
+	}
+	same.take(h, false)
+	if len(same.groups) != len(t.groups) {
+		return x
+	}
+	same.enough, same.ways, same.groups = true, x.ways, t.groups
+	return same
+}
+
+// chooseAnew chooses whoever room is made for.
+func (gs *PodGroups) chooseAnew(h *Composite) *choice {
 	x := &choice{of: h, way: h.attempt.way, ways: 1}
 	if x.enough = x.may(child{composite: h}); !x.enough {
 		x.lacks = x.lacking(h)
@@ -59,7 +78,7 @@ func (x *choice) sortOut(p child) {
 // may reports whether the part can be chosen: it has as many pods as it asks for, or parts that can be.
 func (x *choice) may(p child) bool {
 	if g := p.group; g != nil {
-		return g.why == "" && (x.has(g) || g.coming() >= g.number())
+		return g.why == "" && (x.only == nil || slices.Contains(x.only, g)) && (x.has(g) || g.coming() >= g.number())
 	}
 	return p.composite.Object != nil && x.count(p.composite) >= p.composite.atLeast()
 }
@@ -142,6 +161,9 @@ func (x *choice) take(c *Composite, bound bool) {
 	slices.SortStableFunc(parts, func(a, b child) int { return cmp.Compare(x.standing(a), x.standing(b)) })
 	for in < len(parts) && (x.standing(parts[in]) == 0 || in < need && x.standing(parts[in]) < 3) {
 		in++
+	}
+	if x.only != nil {
+		in = len(parts)
 	}
 	taken := x.draw(len(parts)-in, max(need-in, 0), bound)
 	for i, p := range parts {
