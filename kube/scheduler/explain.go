@@ -41,8 +41,8 @@ type explainer struct {
 	writer   writer
 	// nominations are the pods for which a node is nominated in the API server, see nominate.go.
 	nominations []*nomination
-	// incomplete are the gangs of which a pod was said to be held as others have yet to come.
-	incomplete map[*world.Gang]bool
+	// incomplete are the pod groups of which a pod was said to be held as others have yet to come. The gang that they are placed with may change.
+	incomplete map[*world.Group]bool
 	// kept says of pods, by uid, which budget did not let another go for them, as of when.
 	kept map[types.UID]refusal
 	// told is what was written of pod groups, by uid, and groupRetries what could not be, the earliest first.
@@ -73,7 +73,7 @@ type likeness struct {
 }
 
 func newExplainer(s *Scheduler) *explainer {
-	e := &explainer{queued: map[types.UID]bool{}, again: reminders{has: map[types.UID]bool{}}, reported: map[types.UID]verdict{}, cached: map[likeness]explanation{}, kept: map[types.UID]refusal{}, told: map[types.UID]groupTold{}, incomplete: map[*world.Gang]bool{}}
+	e := &explainer{queued: map[types.UID]bool{}, again: reminders{has: map[types.UID]bool{}}, reported: map[types.UID]verdict{}, cached: map[likeness]explanation{}, kept: map[types.UID]refusal{}, told: map[types.UID]groupTold{}, incomplete: map[*world.Group]bool{}}
 	e.writer.start(s)
 	return e
 }
@@ -129,7 +129,7 @@ func (e *explainer) explain(s *Scheduler, p *world.Pod) (told bool) {
 		if !s.world.Pods().BacksOff(p) {
 			e.forgetFor(s, uid)
 			delete(e.kept, uid)
-			delete(e.incomplete, p.Gang())
+			delete(e.incomplete, p.Group())
 		}
 		return false
 	}
@@ -140,12 +140,12 @@ func (e *explainer) explain(s *Scheduler, p *world.Pod) (told bool) {
 		return false
 	}
 	e.report(s, p, condition{reason: x.reason}, x)
-	switch g := p.Gang(); {
+	switch g := p.Group(); {
 	case x.reason == heldReason && g != nil:
 		e.incomplete[g] = true
 	case e.incomplete[g]: // whoever came last completes it, and room would help the others as well
 		delete(e.incomplete, g)
-		e.want(g.Members())
+		e.want(p.Gang().Members())
 	}
 	return true
 }

@@ -24,10 +24,10 @@ const (
 	ofCoscheduling                    // a pod group of the coscheduling plugin
 )
 
-// labelledGroup is the group that labels of the pod name; its name is empty if there are none.
-func (gs *PodGroups) labelledGroup(p *Pod) groupKey {
+// labelledGroup is the group that labels of the pod name, those of the coscheduling plugin's objects if such are seen; its name is empty if there are none.
+func (p *Pod) labelledGroup(coscheduling bool) groupKey {
 	labels := p.object.Labels
-	if name := labels[coschedulingName]; name != "" && gs.coscheduling {
+	if name := labels[coschedulingName]; name != "" && coscheduling {
 		return groupKey{p.object.Namespace, name, ofCoscheduling}
 	}
 	return groupKey{p.object.Namespace, labels[earlyName], ofLabels}

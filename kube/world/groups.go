@@ -107,7 +107,7 @@ func (gs *PodGroups) named(key groupKey) *Group {
 
 // join finds the group of a pod of ours that was not known before. It stays the pod's for good.
 func (gs *PodGroups) join(p *Pod) {
-	key := gs.labelledGroup(p)
+	key := p.labelledGroup(gs.coscheduling)
 	if of := p.object.Spec.SchedulingGroup; of != nil && of.PodGroupName != nil {
 		key = groupKey{p.object.Namespace, *of.PodGroupName, ofPodGroup}
 	}
