@@ -156,6 +156,7 @@ func TestConditionsOfCompositePodGroups(t *testing.T) {
 		}
 		// One that goes is missed by those who come later.
 		b.must(b.api.SchedulingV1alpha3().CompositePodGroups("default").Delete(b.t.Context(), "root", metav1.DeleteOptions{}))
+		b.pass(time.Second)
 		b.create(member(3, "b"))
 		b.pass(2 * time.Second)
 		b.expectCondition("pod-3", heldReason, "its composite pod group root is not there")

@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 
+	"k8s.io/apimachinery/pkg/types"
+
 	"fairlead.dev/fairlead/cluster"
 )
 
@@ -211,9 +213,19 @@ func (gs *PodGroups) unite(h *Composite, groups []*Group) {
 // look notes a pod that has its place as one of another job than it is of by now.
 func (f *forest) look(g *Group) {
 	for _, p := range inOrder(g.pods) {
-		if p.placed() && p.slot != nil && p.slot.job.key.gang != g.of {
+		if p.placed() && p.slot != nil && p.slot.job.key.gang != g.of && !f.astray[p] {
 			f.stray = p
 			return
+		}
+	}
+}
+
+// settle takes the pods that are of another job than that of their places, now that a core has begun, to stay so: another core would be told the same.
+func (f *forest) settle(pods map[types.UID]*Pod) {
+	f.stray, f.astray = nil, map[*Pod]bool{}
+	for _, p := range pods {
+		if p.group != nil && p.placed() && p.slot != nil && p.slot.job.key.gang != p.group.of {
+			f.astray[p] = true
 		}
 	}
 }

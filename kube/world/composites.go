@@ -49,11 +49,12 @@ type forest struct {
 	fresh      bool            // a new core is told of no pod yet
 	left       map[*Group]bool // that are no part of any more
 	stray      *Pod            // has its place in another job than it is of by now; nil if none has
+	astray     map[*Pod]bool   // had so as soon as the core began, for which another core would be no better
 }
 
 // begin forgets the jobs of the core before.
 func (f *forest) begin() {
-	f.stray = nil
+	f.stray, f.astray = nil, nil
 	for _, c := range f.byName {
 		c.gang.jobs, c.gang.groups, c.gang.least, c.gang.together = nil, nil, 0, false
 		c.attempt = attempt{}

@@ -296,6 +296,7 @@ func (w *World) Restart(accounts func(cluster.TaskID, cluster.Seq) *cluster.Acco
 	}
 	w.placed.nominations.reenterAll()
 	w.groups.arrange()
+	w.groups.forest.settle(w.pods.byUID)
 	return w.Take()
 }
 
