@@ -68,7 +68,7 @@ func Adapt(ctx context.Context, server discovery.ServerResourcesInterface) (Serv
 			return Served{}, err
 		}
 	}
-	of := scheduler.CoschedulingGroups
+	of := scheduler.CoschedulingGroups()
 	coscheduling, known, err := resourcesOf(ctx, askFor, server, of.GroupVersion().String())
 	if err != nil {
 		return Served{}, err
@@ -172,7 +172,7 @@ func absentOf(server discovery.ServerResourcesInterface, types []string) error {
 // absentIn are the versions of groups that have a type of that name, or none if one of them serves it, or does not say.
 func absentIn(server discovery.ServerResourcesInterface, name string) []string {
 	var versions []string
-	if of := scheduler.CoschedulingGroups; name == of.GroupResource().String() {
+	if of := scheduler.CoschedulingGroups(); name == of.GroupResource().String() {
 		list, err := server.ServerResourcesForGroupVersion(of.GroupVersion().String())
 		if err != nil && !apierrors.IsNotFound(err) || err == nil && slices.ContainsFunc(list.APIResources, func(r metav1.APIResource) bool { return r.Name == of.Resource }) {
 			return nil

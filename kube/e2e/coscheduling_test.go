@@ -22,7 +22,7 @@ func (c *cluster) plugged() dynamic.ResourceInterface {
 	c.t.Helper()
 	client, err := dynamic.NewForConfig(c.bed.Config(testbed.Admin))
 	c.must(err)
-	of := scheduler.CoschedulingGroups
+	of := scheduler.CoschedulingGroups()
 	definition := &unstructured.Unstructured{Object: map[string]any{
 		"apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition",
 		"metadata": map[string]any{
@@ -64,7 +64,7 @@ func TestCoschedulingGroupIsPlacedTogether(t *testing.T) {
 	c.create(several(2, "gang", named, cpu("3"))...)
 	c.expect("gang-0", held, regexp.MustCompile(`^0/2 nodes are available: its pod group gang of scheduling.x-k8s.io is not there\.$`))
 	_, err := groups.Create(t.Context(), &unstructured.Unstructured{Object: map[string]any{
-		"apiVersion": scheduler.CoschedulingGroups.GroupVersion().String(), "kind": "PodGroup",
+		"apiVersion": scheduler.CoschedulingGroups().GroupVersion().String(), "kind": "PodGroup",
 		"metadata": map[string]any{"name": "gang"}, "spec": map[string]any{"minMember": int64(3)},
 	}}, metav1.CreateOptions{})
 	c.must(err)

@@ -17,7 +17,9 @@ import (
 // status is written by the plugin's own controller, as with the plugin.
 
 // CoschedulingGroups are the pod groups of the coscheduling plugin.
-var CoschedulingGroups = schema.GroupVersionResource{Group: "scheduling.x-k8s.io", Version: "v1alpha1", Resource: "podgroups"}
+func CoschedulingGroups() schema.GroupVersionResource {
+	return schema.GroupVersionResource{Group: "scheduling.x-k8s.io", Version: "v1alpha1", Resource: "podgroups"}
+}
 
 // coscheduling brings such groups to the loop.
 type coscheduling struct {
@@ -31,7 +33,7 @@ func newCoscheduling(s *Scheduler) *coscheduling {
 		return nil
 	}
 	factory := dynamicinformer.NewDynamicSharedInformerFactory(s.Coscheduling, 0)
-	if err := factory.ForResource(CoschedulingGroups).Informer().SetTransform(bare); err != nil {
+	if err := factory.ForResource(CoschedulingGroups()).Informer().SetTransform(bare); err != nil {
 		panic(fmt.Sprintf("scheduler: an informer that was not started takes no transform: %v", err))
 	}
 	return &coscheduling{s, factory}
@@ -56,7 +58,7 @@ func (c *coscheduling) start(ctx context.Context) {
 
 // informer is that of such groups.
 func (c *coscheduling) informer() cache.SharedIndexInformer {
-	return c.informers.ForResource(CoschedulingGroups).Informer()
+	return c.informers.ForResource(CoschedulingGroups()).Informer()
 }
 
 // survey takes in all such groups that the informer holds.

@@ -58,21 +58,21 @@ func newIntake(s *Scheduler) *intake {
 
 // unlisted waits until the informers have listed, but not when stop is closed. It returns the types of which they have not, by name.
 func (in *intake) unlisted(stop <-chan struct{}) []string {
-	var types []string
+	var missing []string
 	for kind, synced := range in.informers.WaitForCacheSync(stop) {
 		if !synced {
-			types = append(types, kind.String())
+			missing = append(missing, kind.String())
 		}
 	}
 	if in.coscheduling != nil {
 		for kind, synced := range in.coscheduling.informers.WaitForCacheSync(stop) {
 			if !synced {
-				types = append(types, kind.GroupResource().String())
+				missing = append(missing, kind.GroupResource().String())
 			}
 		}
 	}
-	slices.Sort(types)
-	return types
+	slices.Sort(missing)
+	return missing
 }
 
 // survey takes in all nodes and pods that the informers hold, oldest first, so

@@ -112,14 +112,15 @@ func (h hands) outwait(q *query, now cluster.Time) bool {
 	return q.asIs && q.evicting && h == placeKept && now < q.lastRun+recheckEvery
 }
 
-// take takes in that pods of the query are let through.
-func (h *hands) take(q *query) {
+// beside is who is out once pods of the query are let through as well.
+func (h hands) beside(q *query) hands {
 	switch {
 	case q.asIs && q.evicting:
-		*h = evictorOut
-	case q.asIs && *h == noneOut:
-		*h = someOut
+		return evictorOut
+	case q.asIs && h == noneOut:
+		return someOut
 	}
+	return h
 }
 
 // begin gives up all queries, for a new core.
@@ -324,7 +325,7 @@ func (q *query) holdBack(out hands) {
 
 // let lets pods through to the nodes that take them.
 func (qs *queries) let(q *query) {
-	qs.out.take(q)
+	qs.out = qs.out.beside(q)
 	rows := make([]cluster.NodeID, 0, len(q.names))
 	for _, name := range q.names {
 		if n := qs.nodes.byName[name]; n != nil {

@@ -15,19 +15,22 @@ import (
 	"fairlead.dev/fairlead/cluster"
 )
 
+// coresOf is how many cores a node has, and how many of them are free.
+type coresOf struct{ cores, free int }
+
 // vainRig is a node of so many cores, which pods of no importance take, one each, but for those that are free, under one of the policies that evict.
-func vainRig(t *testing.T, b *bench, policy, on string, cores, free int) *rig {
+func vainRig(t *testing.T, b *bench, policy, on string, has coresOf) *rig {
 	t.Helper()
 	r := newRig(t, b)
 	r.policy, r.others, r.reserves = policy, true, true
 	r.world.Exits().Allow(map[string]Evictions{ours: {Others: 1, AtOnce: 100, PerMinute: 6000, BestEffort: true}})
 	node := &v1.Node{ObjectMeta: metav1.ObjectMeta{Name: on, UID: types.UID("uid-" + on), Labels: map[string]string{v1.LabelHostname: on}}}
 	node.Status.Allocatable = v1.ResourceList{
-		v1.ResourceCPU: *resource.NewQuantity(int64(cores), resource.DecimalSI), v1.ResourceMemory: resource.MustParse("16Gi"), v1.ResourcePods: resource.MustParse("10"),
+		v1.ResourceCPU: *resource.NewQuantity(int64(has.cores), resource.DecimalSI), v1.ResourceMemory: resource.MustParse("16Gi"), v1.ResourcePods: resource.MustParse("10"),
 	}
 	r.seeNode(node)
 	r.restart()
-	for _, name := range []string{"low1", "low2", "low3"}[:cores-free] {
+	for _, name := range []string{"low1", "low2", "low3"}[:has.cores-has.free] {
 		pod := coreOf(name, 0)
 		pod.Spec.NodeName = on
 		r.seePod(pod)
@@ -79,7 +82,7 @@ func TestNobodyLeavesWhereADriverIsMissing(t *testing.T) {
 	for _, policy := range []string{"kube-scheduler", "fairlead"} {
 		for _, claim := range []string{"made-1", "csi-1"} { // of a volume that is to be made, and of one that is there
 			for node, want := range map[string]int{"n3": 0, "n1": 1} { // which has no driver, and which has one that attaches two volumes
-				r := vainRig(t, b, policy, node, 1, 0)
+				r := vainRig(t, b, policy, node, coresOf{cores: 1})
 				r.keep(&storagev1.CSIDriver{ObjectMeta: metav1.ObjectMeta{Name: "csi.example.com"}, Spec: storagev1.CSIDriverSpec{PreventPodSchedulingIfMissing: new(true)}}, true)
 				pod := coreOf("asks", 1000)
 				pod.Spec.Volumes = []v1.Volume{{Name: "disk", VolumeSource: v1.VolumeSource{PersistentVolumeClaim: &v1.PersistentVolumeClaimVolumeSource{ClaimName: claim}}}}
@@ -107,7 +110,7 @@ func TestOneAtATimeForADevice(t *testing.T) {
 		for name, how := range map[string][2]func(*v1.Pod, int){"claims": {byClaim, byClaim}, "resources": {byResource, byResource}, "both": {byClaim, byResource}} {
 			for _, cores := range [][2]int{{0, 1}, {1, 1}, {1, 2}} { // that are free, and that the second asks for
 				free := cores[0]
-				r := vainRig(t, b, policy, "n2", 2+free, free)
+				r := vainRig(t, b, policy, "n2", coresOf{2 + free, free})
 				for i, name := range []string{"asks1", "asks2"} {
 					pod := coreOf(name, 1000)
 					if i == 1 {
