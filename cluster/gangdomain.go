@@ -9,7 +9,6 @@ import (
 // that holds another of them, and the first one to any. Who places the gang has to choose the set for all of them, as
 // the first that is good for one of them may be too small for the others. Once some are placed there is no choice, and the constraint
 // keeps the others to it.
-
 //
 // Such constraints may be of some of a gang only: the groups that it is made of may each have to stand in a domain of their own, which may be within one that
 // holds all of them. Then each of these parts has a choice of its own (GangParts).
