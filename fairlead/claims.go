@@ -182,7 +182,7 @@ func (p *policy) claim(t *sched.Trial, budget int64, out *sched.Plan) {
 	var list []*group
 	for _, g := range p.waiting.Groups() {
 		switch due := c.mayClaim(s, p.waiting.First(g)); {
-		case c.claimed(p.waiting.First(g)) || lacksGang(s, g):
+		case c.claimed(p.waiting.First(g)) || g.Short(s):
 		case due > s.Now():
 			c.next = min(c.next, due)
 		default:

@@ -7,7 +7,6 @@ import (
 
 	"fairlead.dev/fairlead/cluster"
 	"fairlead.dev/fairlead/sched"
-	"fairlead.dev/fairlead/sched/book"
 )
 
 // This file places gangs. One stands in line where the first of its tasks stands, as a demand as large as all that it lacks; when its turn
@@ -23,11 +22,6 @@ import (
 // mostSpared bounds the victims of a gang that are looked at for whether they have to leave.
 const mostSpared = 64
 
-// lacksGang reports whether the group is of a gang that has fewer than its number.
-func lacksGang(s *cluster.View, g *group) bool {
-	return g.Job != book.NoJob && cluster.GangLacks(s, g.Job) > 0
-}
-
 // joinGangs lets those wait who may only be placed with others, and wakes them: that one of them has come, or come back, may be what their gang
 // has waited for.
 func joinGangs(p *policy, s *cluster.View, c *sched.Changed) {
@@ -42,13 +36,13 @@ func joinGangs(p *policy, s *cluster.View, c *sched.Changed) {
 // mayStand reports whether the group, of a gang that lacks some, may find a place on the node beside others of its gang, though none of its
 // tasks does alone: a hard constraint concerns them.
 func mayStand(s *cluster.View, g *group, n cluster.NodeID) bool {
-	return s.Constrained(g.Shape) && s.RoomLater(g.Shape, n) && lacksGang(s, g)
+	return s.Constrained(g.Shape) && s.RoomLater(g.Shape, n) && g.Short(s)
 }
 
 // sizeAtOnce is the size of what the group asks for at once.
 func sizeAtOnce(p *policy, s *cluster.View, g *group) int64 {
 	size := p.worth.SizeOf(s, g.Shape)
-	if lacksGang(s, g) {
+	if g.Short(s) {
 		lacks := int64(cluster.GangLacks(s, g.Job))
 		size = min(size, math.MaxInt64/lacks) * lacks
 	}

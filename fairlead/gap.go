@@ -132,7 +132,7 @@ func (l *leftover) collect(p *policy, s *cluster.View, out *sched.Plan) bool {
 	for _, g := range slices.Compact(l.groups) {
 		switch {
 		case !l.fits(s, g.Shape):
-		case len(s.ConstraintsOf(g.Shape)) > 0 || lacksGang(s, g):
+		case len(s.ConstraintsOf(g.Shape)) > 0 || g.Short(s):
 			return false
 		default:
 			l.items = append(l.items, item{shape: g.Shape, count: int64(g.Len()), left: true})

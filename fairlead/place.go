@@ -11,7 +11,7 @@ import (
 // first task finds none goes to sleep.
 func (p *policy) serve(t *sched.Trial, g *group, budget int64, out *sched.Plan) {
 	s := t.View()
-	if g.Job != book.NoJob && cluster.GangLacks(s, g.Job) > 0 {
+	if g.Short(s) {
 		ganging{p, t, out}.serve(g)
 		return
 	}
@@ -54,7 +54,7 @@ func (p *policy) sleep(s *cluster.View, g *group) {
 	p.waiting.Sleep(s, g)
 	p.refine.over.groups = append(p.refine.over.groups, g)
 	p.noteBrink(s, g)
-	if t := p.waiting.First(g); !p.claims.claimed(t) && !lacksGang(s, g) {
+	if t := p.waiting.First(g); !p.claims.claimed(t) && !g.Short(s) {
 		p.claims.wait(s, t)
 	}
 }

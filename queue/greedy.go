@@ -145,15 +145,15 @@ func (g *greedy) serve(t *sched.Trial, group *book.Group[none], budget int64, ou
 	s := t.View()
 	x := g.index(s, group.Shape)
 	for tried := false; group.Len() > 0; tried = true {
+		if group.Short(s) { // the next round is told of that
+			g.waiting.Sleep(s, group)
+			break
+		}
 		if tried && (!g.line.Behind(&g.waiting, g.waiting.Turn(group, 0)) || g.spent(budget)) {
 			g.enter(group)
 			break
 		}
 		task := g.waiting.First(group)
-		if cluster.GangLacks(s, s.Task(task).Job) > 0 { // one of its gang has just been told to leave, and the next round is told of that
-			g.waiting.Sleep(s, group)
-			break
-		}
 		placed, beside := g.placeOne(t, x, task, out)
 		switch {
 		case placed:

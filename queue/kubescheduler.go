@@ -114,6 +114,10 @@ func (p *kubeScheduler) join(s *cluster.View, t cluster.TaskID) {
 func (p *kubeScheduler) serve(t *sched.Trial, g *book.Group[none], budget int64, out *sched.Plan) {
 	s := t.View()
 	for tried := false; g.Len() > 0 && !g.Asleep(); tried = true {
+		if g.Short(s) { // the next round is told of that
+			p.waiting.Sleep(s, g)
+			return
+		}
 		if tried && (!p.line.Behind(&p.waiting, p.waiting.Turn(g, 0)) || p.spent(budget)) {
 			p.line.Enter(&p.waiting, g, 0)
 			return

@@ -166,7 +166,7 @@ func (q *qos) serve(t *sched.Trial, g *urgentGroup, out *sched.Plan) {
 	s := t.View()
 	shape := s.Shape(g.Shape)
 	for {
-		if q.vain(shape) {
+		if g.Short(s) || q.vain(shape) {
 			g.Own.failed = q.pass
 			q.waiting.Sleep(s, g)
 			return
