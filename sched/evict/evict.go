@@ -104,11 +104,35 @@ func (x *Search) Choose(best Objective, candidates []Candidate) (price int64, ok
 	case x.nobody || x.hopeless:
 		return 0, false
 	}
-	if price, ok = x.chooseWithin(best, candidates); ok && x.deserts(x.Victims) {
-		x.again()
-		return x.chooseWithin(best, x.others(candidates))
+	if price, ok = x.chooseWithin(best, candidates); !ok || !x.deserts(x.Victims) {
+		return price, ok
 	}
-	return price, ok
+	x.again()
+	if price, ok = x.chooseWithin(best, x.others(candidates)); ok {
+		return price, true
+	}
+	return x.chooseBeside(best, candidates)
+}
+
+// mostBeside is how many candidates are tried as the company that stays.
+const mostBeside = 16
+
+// chooseBeside is Choose where there is too little room if the company that the shape needs is the last of the candidates: then it is another one, as late in their
+// order as can be.
+func (x *Search) chooseBeside(best Objective, candidates []Candidate) (price int64, ok bool) {
+	tries := 0
+	for i := len(candidates) - 1; i >= 0 && tries < mostBeside; i-- {
+		if !x.isCompany(&candidates[i]) {
+			continue
+		}
+		tries++
+		x.again()
+		if price, ok = x.chooseWithin(best, slices.Delete(slices.Clone(candidates), i, i+1)); ok && !x.deserts(x.Victims) {
+			return price, true
+		}
+	}
+	x.Victims = x.Victims[:0]
+	return 0, false
 }
 
 // again begins the search anew, for other candidates.

@@ -41,6 +41,11 @@ func (x *inTheWay) deserts(victims []Candidate) bool {
 	return false
 }
 
+// isCompany reports whether the shape may need the candidate beside it.
+func (x *inTheWay) isCompany(of *Candidate) bool {
+	return slices.ContainsFunc(x.companies, func(c cluster.Company) bool { return c.Of(x.view, of.Shape) })
+}
+
 // others are the candidates without those who have to stay as company: of each the last in order. It is valid until the next call.
 func (x *inTheWay) others(list []Candidate) []Candidate {
 	x.left = append(x.left[:0], make([]int32, len(x.companies))...)
