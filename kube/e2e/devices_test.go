@@ -11,6 +11,9 @@ import (
 	v1 "k8s.io/api/core/v1"
 	resourcev1 "k8s.io/api/resource/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"fairlead.dev/fairlead/kube/config"
+	"fairlead.dev/fairlead/policies/chosen"
 )
 
 // Pods that claim devices go where devices are; each device is given once, and
@@ -62,6 +65,53 @@ func TestDevices(t *testing.T) {
 		}
 		return ""
 	})
+}
+
+// The least important pods with a device leave for one that has none, which is bound to the node where its claim is given the device once their claims have been given back. Those that their owner makes
+// in their place wait, and nobody else leaves.
+func TestOthersLeaveForDevices(t *testing.T) {
+	for _, policy := range []string{"fairlead", "kube-scheduler"} {
+		t.Run(policy, func(t *testing.T) {
+			c := living(t)
+			f := c.start(settings{profile: func(p *config.Profile) {
+				p.Policy = chosen.Policy{Name: policy}
+				p.Evictions.Enabled = true
+			}})
+			driver := c.namespace + ".fairlead.dev"
+			least, less := c.twoNodes()
+			for _, node := range []string{least, less} {
+				c.offerDevices(driver, node, 1)
+			}
+			c.claimTemplate(driver)
+			gpu := func(p *v1.Pod) {
+				name := "gpu"
+				p.Spec.ResourceClaims = []v1.PodResourceClaim{{Name: "gpu", ResourceClaimTemplateName: &name}}
+				p.Spec.Containers[0].Resources.Claims = []v1.ResourceClaim{{Name: "gpu"}}
+			}
+			c.create(newPod("least", gpu, on(least), priority(c, -10)), newPod("less", gpu, on(less), priority(c, -5)), newPod("beside", on(least), priority(c, -20)))
+			c.awaitBound(time.Minute, 3)
+			c.create(newPod("high", gpu, on(least, less), priority(c, 1000)))
+			c.await(time.Minute, func() string {
+				if c.pod("high").Status.NominatedNodeName == "" && c.pod("high").Spec.NodeName == "" {
+					return "others told to leave for the pod"
+				}
+				return ""
+			})
+			c.create(newPod("again", gpu, on(least, less), priority(c, -10)))
+			c.awaitBound(time.Minute, 1, named("high"))
+			if on := c.pod("high").Spec.NodeName; on != least {
+				t.Errorf("the pod is on node %s, want %s", on, least)
+			}
+			for _, p := range c.pods() {
+				if p.Name == "least" && p.DeletionTimestamp == nil || p.Name != "least" && p.DeletionTimestamp != nil || p.Name == "again" && p.Spec.NodeName != "" {
+					t.Errorf("pod %s is there, on node %q, deleted %v", p.Name, p.Spec.NodeName, p.DeletionTimestamp)
+				}
+			}
+			if evicted := f.sum("fairlead_evictions_total", "evicted"); evicted != 1 {
+				t.Errorf("%d pods were evicted, want 1", evicted)
+			}
+		})
+	}
 }
 
 // offerDevices says, as a driver does, that a node has devices.

@@ -23,6 +23,7 @@ type Choice struct {
 type steered struct {
 	fwk.SharedDRAManager
 	choice  *Choice
+	freed   atomic.Pointer[[]*resourceapi.ResourceClaim] // claims that are as good as given back (makeway.go)
 	company atomic.Pointer[Company]
 }
 
@@ -30,6 +31,9 @@ type steered struct {
 func (s *steered) ResourceClaims() fwk.ResourceClaimTracker {
 	if company := s.company.Load(); company != nil {
 		return claimsFor{s.SharedDRAManager.ResourceClaims(), company}
+	}
+	if freed := s.freed.Load(); freed != nil {
+		return freedClaims{s.SharedDRAManager.ResourceClaims(), *freed}
 	}
 	return s.SharedDRAManager.ResourceClaims()
 }

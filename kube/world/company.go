@@ -37,6 +37,7 @@ func (rs *rules) read(p *Pod, info *framework.PodInfo, c *company) {
 		rs.readDomains(p, c)
 	}
 	rs.readOnce(p, c)
+	rs.readWay(p, c)
 	if rs.wishes {
 		rs.readWishes(p, info, c)
 	}

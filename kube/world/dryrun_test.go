@@ -203,7 +203,7 @@ func (of trial) run(t *rapid.T, b *bench) {
 		}
 		return fmt.Sprintf("ours   %s\nwanted %s\n%s%s", r.say(got), r.say(want), budgets, r.picture(r.world.Pod(pod.UID)))
 	}
-	shared, strict := r.sharesDisks(), r.world.Pod(pod.UID).stock != nil && r.world.Pod(pod.UID).stock.strict
+	shared := r.sharesDisks()
 	switch {
 	case len(got.victims) == 0 && !found:
 		met["nothing helps"]++
@@ -215,8 +215,6 @@ func (of trial) run(t *rapid.T, b *bench) {
 			met["not worth an eviction"]++
 		case shared:
 			met["missed, where pods share disks"]++
-		case strict:
-			met["missed, where a driver has to be there"]++
 		default:
 			t.Fatalf("nobody leaves, %s: %s\n%s", why, words(verdicts[want.node]), say())
 		}
@@ -242,8 +240,6 @@ func (of trial) run(t *rapid.T, b *bench) {
 		switch order := slices.Compare(x[:compares], y[:compares]); {
 		case order > 0 && shared:
 			met["missed, where pods share disks"]++
-		case order > 0 && strict:
-			met["missed, where a driver has to be there"]++
 		case order > 0:
 			t.Fatalf("others leave: %s", say())
 		case order < 0:

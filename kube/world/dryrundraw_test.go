@@ -22,7 +22,7 @@ func mayLeaveFor() []string {
 	return []string{
 		"everything", "room", "hard spread", "hard spread by two keys", "required anti-affinity", "anti-affinity of others", "required affinity", "host ports",
 		"settled volumes", "volumes to be made", "volumes to be made, and anti-affinity", "volumes to be made, and hard spread", "volumes to be made, and ports", "volumes of a driver that has to be there",
-		"a claim of a device",
+		"a claim of a device", "disks of its own",
 	}
 }
 
@@ -168,6 +168,9 @@ func drawReason(t *rapid.T, pod *v1.Pod, why string) {
 			pod.Spec.ResourceClaims = []v1.PodResourceClaim{{Name: "device", ResourceClaimName: new(pick(t, "device", "device-n1", "device-free"))}}
 		}
 		away()
+	case "disks of its own":
+		of := v1.GCEPersistentDiskVolumeSource{PDName: pick(t, "disk", "shared", "shared", "other"), ReadOnly: pod.Name != "asks" && often(t, 3, "reads")}
+		pod.Spec.Volumes = append(pod.Spec.Volumes, v1.Volume{Name: "disk", VolumeSource: v1.VolumeSource{GCEPersistentDisk: &of}})
 	case "volumes to be made, and ports":
 		drawPorts(t, pod)
 		unsettled()

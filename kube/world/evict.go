@@ -149,6 +149,9 @@ func (x *Exits) Evict(d sched.Decision) {
 	moves := serves && by == d.Task
 	if by := x.slots.podOf(by); serves && !moves && by != nil {
 		by.exit.others = x.journal.now
+		if by.way != nil {
+			by.way.node = p.node
+		}
 	}
 	switch {
 	case p.exit.requested || p.object.DeletionTimestamp != nil: // on its way out already

@@ -71,7 +71,9 @@ func (b *Binds) Judge(ctx context.Context, d sched.Decision) (*Pod, *fwk.Status)
 		p.reserved, status = b.judge.Reserve(ctx, judged, p.object, n.object.Name)
 	}
 	if !status.IsSuccess() {
-		b.refuse(p, status.Code() == fwk.Pending)
+		w := p.way
+		givenBack := w != nil && w.node == n && b.waiting.queries.keep(p, n)
+		b.refuse(p, status.Code() == fwk.Pending || givenBack)
 		return p, status
 	}
 	p.choice = nil
@@ -82,6 +84,7 @@ func (b *Binds) Judge(ctx context.Context, d sched.Decision) (*Pod, *fwk.Status)
 	p.node = n
 	if p.query != nil {
 		// The query has its result; what it is known by need not be kept.
+		b.waiting.queries.lift(p)
 		p.query = nil
 		info, _ := p.read()
 		demand, _ := b.shapes.demand(p, info)

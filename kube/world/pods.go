@@ -53,7 +53,8 @@ type sight struct {
 	// company is what rules between pods say of it, nil until that is asked for; regrouped says that it was of an earlier sight.
 	company   *company
 	regrouped bool
-	stock     *stock // of its volumes; nil if it has none that matter
+	stock     *stock   // of its volumes; nil if it has none that matter
+	bars      []string // tags of what it has and others ask for (way.go)
 }
 
 // run is a pod's attempt in its slot, from the decision on.
@@ -80,6 +81,7 @@ type turn struct {
 	special bool          // a filter that is not node-local refused it once
 	choice  *judge.Choice // the devices that it is to get beside others of its gang; nil if upstream is to choose
 	doubted bool          // upstream refused that choice, and is to choose once
+	way     *way          // what others have that it asks for; nil if that is not known
 }
 
 // Object is the pod as it was last seen. It must not be changed.

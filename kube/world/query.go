@@ -77,6 +77,7 @@ type queries struct {
 	// preparations is for how many of the pods that are let through volumes and devices may
 	// be set aside.
 	preparations int
+	ways         ways
 	chosen       []*judge.Choice // devices, in this turn, for pods that do not have them yet
 	out          hands           // as of the latest survey, and what was let through since
 }
@@ -130,6 +131,10 @@ func (qs *queries) begin() {
 	}
 	clear(qs.byKey)
 	qs.open = qs.open[:0]
+	for len(qs.ways.list) > 0 {
+		qs.forgetWay(qs.ways.list[0])
+	}
+	qs.ways.kept = nil
 }
 
 // has reports whether the query was not given up.
@@ -171,6 +176,7 @@ func before(a, b *Pod) int {
 
 // leave takes the pod out of its query.
 func (qs *queries) leave(p *Pod) {
+	qs.lift(p)
 	q := p.query
 	p.query = nil
 	q.pods = slices.DeleteFunc(q.pods, func(other *Pod) bool { return other == p })
@@ -278,6 +284,9 @@ func (qs *queries) run(q *query) []*Pod {
 // ask asks which nodes take the query's pods, and returns these if there is none.
 func (qs *queries) ask(q *query) []*Pod {
 	qs.pods.handling(q.pods[0].object)
+	for _, p := range q.pods {
+		qs.lift(p)
+	}
 	q.ranAt, q.lastRun, q.shortage = qs.journal.changes, qs.journal.now, ""
 	q.prefers = judge.Prefers(q.pods[0].object) || qs.nodes.softTaints > 0
 	judged, refusal := qs.judge.Case(q.pods[0].object, nil)
@@ -364,7 +373,8 @@ func (qs *queries) nodesFor(q *query, judged *judge.Case) []string {
 	if gang {
 		enough = 0
 	}
-	list := slices.DeleteFunc(judged.Feasible(enough), qs.nodes.leftAlone)
+	closed := func(name string) bool { return qs.closed(q, name) }
+	list := slices.DeleteFunc(judged.Feasible(enough), closed)
 	if q.evicting = qs.mayEvict(q) && (len(list) == 0 || gang); q.evicting {
 		var counted []string
 		if !gang { // whose devices are looked for on nodes where nobody has to leave for a rule
@@ -374,7 +384,10 @@ func (qs *queries) nodesFor(q *query, judged *judge.Case) []string {
 		for _, n := range q.uncounted {
 			stays = append(stays, n.resource)
 		}
-		list = slices.DeleteFunc(judged.FeasibleBut(stays, counted...), qs.nodes.leftAlone)
+		list = slices.DeleteFunc(judged.FeasibleBut(stays, counted...), closed)
+		if !gang && (q.asIs || len(counted) < len(aboutOthers)) {
+			list = append(list, qs.clear(q, judged, list, stays, counted)...)
+		}
 	}
 	if q.prefers && len(list) > 1 && !gang && !q.evicting { // where others leave is for the core to choose
 		list = judged.Preferred(list)
@@ -382,7 +395,10 @@ func (qs *queries) nodesFor(q *query, judged *judge.Case) []string {
 	return list
 }
 
-// countedByCore are the filters of which the core counts all that they say of the pod by itself: where it stands to other pods, if each of its rules is one of the core's and
+// aboutOthers are the filters that go by which pods are where, beside those by room and devices.
+var aboutOthers = []string{names.PodTopologySpread, names.InterPodAffinity, names.NodeVolumeLimits, names.VolumeRestrictions}
+
+// countedByCore are those of these filters of which the core counts all that they say of the pod by itself: where it stands to other pods, if each of its rules is one of the core's and
 // nobody else has one that is not; the disks that drivers attach, if all of its own are in its vector, and no driver has to be there; and claims for one pod at a time, which are rules.
 func (qs *queries) countedByCore(p *Pod) (filters []string) {
 	rules := qs.shapes.rules
@@ -445,6 +461,7 @@ func (qs *queries) settle() {
 
 // recheck lets all queries be run again once in a while.
 func (qs *queries) recheck() {
+	qs.prune()
 	if qs.journal.now >= qs.recheckAt {
 		qs.recheckAt = qs.journal.now + recheckEvery
 		qs.journal.changes++

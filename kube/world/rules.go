@@ -54,6 +54,7 @@ type company struct {
 	gaps  int      // of its terms, those that are left to upstream's filters
 	whole bool     // no rule of its own is left to them
 	told  bool     // nor is anything that it prefers
+	bars  []string // tags of what it has and others ask for
 	tags  []string // sorted
 }
 
@@ -93,7 +94,7 @@ func (rs *rules) of(p *Pod) *company {
 	}
 	before := p.company
 	info, _ := p.read() // of one that is assumed what was decided, whatever was seen since
-	c := &company{kin: rs.join(p, info.Pod)}
+	c := &company{kin: rs.join(p, info.Pod), bars: p.bars}
 	p.company, p.regrouped, rs.reading = c, false, p
 	rs.read(p, info, c)
 	rs.reading = nil
@@ -106,10 +107,10 @@ func (rs *rules) of(p *Pod) *company {
 // settle gathers the tags.
 func (c *company) settle() {
 	c.tags = c.kin.tags
-	if len(c.rules) == 0 {
+	if len(c.rules)+len(c.bars) == 0 {
 		return
 	}
-	c.tags = slices.Clone(c.tags)
+	c.tags = slices.Concat(c.tags, c.bars)
 	for _, r := range c.rules {
 		c.tags = append(c.tags, r.tag)
 	}

@@ -193,6 +193,7 @@ func (l *waiting) settleOne(p *Pod) bool {
 		return false
 	case q != nil:
 		p.doubted, p.choice = p.choice != nil, nil
+		l.queries.lift(p)
 		l.slots.gate(p)
 		l.shapes.sets.leave(p.slot.shape.set)
 		l.pods.move(p, AwaitingQuery)

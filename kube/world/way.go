@@ -1,0 +1,197 @@
+package world
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+
+	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/kubernetes/pkg/scheduler/framework"
+
+	"fairlead.dev/fairlead/cluster"
+	"fairlead.dev/fairlead/kube/judge"
+)
+
+// This file has others leave for pods that are asked about, and that the core would have nobody leave for by what it counts: for devices, for disks in their own
+// specs, for rules that the core has no words for. Upstream's filters say, node by node, who would have to leave (judge.MakeWay). A rule stands for that as long
+// as the pod waits: it may not come to a node where one of those stays. So policies choose the node as for any rule, and who else has to leave for room.
+//
+// Claims are given back a little later than the pods that used them are gone. Until then, and as long as a place is kept, nobody who asks for something as it is and is no more
+// important is let through to that node.
+
+// mostCleared are as many nodes as are worth asking who would have to leave; each takes a round of upstream's filters for each pod there that has devices.
+const mostCleared = 16
+
+// way is what others have that a pod asks for.
+type way struct {
+	pod     *Pod
+	holders []*Pod // who have it, on all nodes that were asked about
+	node    *node  // where they were told to leave; nil as long as nobody was
+}
+
+// ways keeps them, in the order in which they were found, and nodes for a while where nobody has to leave any more.
+type ways struct {
+	list []*way
+	kept []keptNode
+	next int // where the next search begins
+	// yields says of a pod whether it may be evicted now.
+	yields func(*Pod) bool
+}
+
+// keptNode is a node that is kept for a pod until what it asks for has been given back. It stays in the list as long as the pod waits, so that none is kept for it again.
+type keptNode struct {
+	pod   *Pod
+	node  *node
+	until cluster.Time
+}
+
+// clear finds nodes but those that would take the first of the query's pods if others left, and lets the core know who.
+func (qs *queries) clear(q *query, judged *judge.Case, but []string, taken []v1.ResourceName, counted []string) (names []string) {
+	p := q.pods[0]
+	w := &judge.Way{
+		Stays: qs.stays, Taken: taken, Counted: counted,
+		May: func(node string) []*framework.PodInfo { return mayLeave(qs.nodes.byName[node], p, qs.ways.yields) },
+	}
+	nodes, found := judged.Clearable(w), &way{pod: p}
+	from := qs.ways.next
+	for i := range min(len(nodes), mostCleared) {
+		name := nodes[(from+i)%len(nodes)]
+		qs.ways.next = from + i + 1
+		if slices.Contains(but, name) || qs.closed(q, name) {
+			continue
+		}
+		must, ok := judged.MakeWay(name, w)
+		switch {
+		case !ok:
+			continue
+		case len(must) > 0:
+		case qs.keep(p, qs.nodes.byName[name]): // whoever had it is gone
+			return nil
+		default:
+			continue
+		}
+		names = append(names, name)
+		for _, info := range must {
+			found.holders = append(found.holders, qs.pods.byUID[info.Pod.UID])
+		}
+	}
+	if len(names) > 0 {
+		qs.declare(found)
+	}
+	return names
+}
+
+// stays reports whether the pod is there and goes on.
+func (qs *queries) stays(uid types.UID) bool {
+	p := qs.pods.byUID[uid]
+	return p != nil && !p.goes()
+}
+
+// goes reports whether the pod is about to be gone.
+func (p *Pod) goes() bool { return p.exit.leaving || p.object.DeletionTimestamp != nil }
+
+// mayLeave are the pods on the node that may leave for the pod, the most important first, and those last that leave anyway.
+func mayLeave(n *node, of *Pod, yields func(*Pod) bool) []*framework.PodInfo {
+	if n == nil {
+		return nil
+	}
+	var list []*Pod
+	for _, p := range n.pods {
+		if p.Stage == Bound && (p.goes() || p.priority() < of.priority() && yields(p)) {
+			list = append(list, p)
+		}
+	}
+	slices.SortFunc(list, func(a, b *Pod) int {
+		switch {
+		case a.goes() && !b.goes():
+			return 1
+		case b.goes() && !a.goes():
+			return -1
+		}
+		return cmp.Or(cmp.Compare(b.priority(), a.priority()), cmp.Compare(a.order, b.order))
+	})
+	var may []*framework.PodInfo
+	for _, p := range list {
+		may = append(may, p.info)
+	}
+	return may
+}
+
+// declare has the core know of a way: its pod comes to no node where one of the holders stays.
+func (qs *queries) declare(w *way) {
+	qs.ways.list = append(qs.ways.list, w)
+	w.pod.way = w
+	for _, p := range w.holders {
+		p.bars = append(p.bars, w.tag())
+	}
+	qs.shapes.rules.regroup(append(slices.Clone(w.holders), w.pod))
+}
+
+// lift ends what the pod's way says to the core, if there is one.
+func (qs *queries) lift(p *Pod) {
+	w := p.way
+	if w == nil {
+		return
+	}
+	qs.forgetWay(w)
+	known := slices.DeleteFunc(append(slices.Clone(w.holders), p), func(o *Pod) bool { return !qs.pods.has(o) })
+	slices.SortFunc(known, byOrder)
+	qs.shapes.rules.regroup(slices.Compact(known))
+}
+
+// forgetWay takes a way out of the list, and from its pods.
+func (qs *queries) forgetWay(w *way) {
+	w.pod.way = nil
+	for _, p := range w.holders {
+		p.bars = slices.DeleteFunc(p.bars, func(tag string) bool { return tag == w.tag() })
+	}
+	qs.ways.list = slices.DeleteFunc(qs.ways.list, func(o *way) bool { return o == w })
+}
+
+// keep keeps the node for the pod until what it asks for has been given back, or does not come, and reports whether it is kept.
+func (qs *queries) keep(p *Pod, n *node) bool {
+	at := slices.IndexFunc(qs.ways.kept, func(k keptNode) bool { return k.pod == p && k.node == n })
+	if at < 0 {
+		at = len(qs.ways.kept)
+		qs.ways.kept = append(qs.ways.kept, keptNode{p, n, qs.journal.now + claimsCome})
+	}
+	until := qs.ways.kept[at].until
+	if until > qs.journal.now {
+		qs.recheckAt = min(qs.recheckAt, until)
+	}
+	return until > qs.journal.now
+}
+
+// closed reports whether the query's pods are not to come to the node: it is left to others, or kept for one that is no less important.
+func (qs *queries) closed(q *query, name string) bool {
+	if qs.nodes.leftAlone(name) {
+		return true
+	}
+	first := q.pods[0]
+	keeps := func(p *Pod, n *node) bool {
+		return q.asIs && n != nil && n.object.Name == name && p.query != q && p.priority() >= first.priority()
+	}
+	return slices.ContainsFunc(qs.ways.list, func(w *way) bool { return keeps(w.pod, w.node) }) ||
+		slices.ContainsFunc(qs.ways.kept, func(k keptNode) bool { return k.until > qs.journal.now && keeps(k.pod, k.node) })
+}
+
+// prune forgets what was kept for pods that do not wait any more.
+func (qs *queries) prune() {
+	qs.ways.kept = slices.DeleteFunc(qs.ways.kept, func(k keptNode) bool { return !qs.pods.has(k.pod) || k.pod.placed() })
+}
+
+// tag is that of those who have what the pod asks for.
+func (w *way) tag() string { return fmt.Sprintf("%swhat pod %d asks for", tagPrefix, w.pod.order) }
+
+// readWay reads that the pod stands on no node where others stay who have what it asks for.
+func (rs *rules) readWay(p *Pod, c *company) {
+	if p.way == nil {
+		return
+	}
+	holders := p.way.tag()
+	said := wording{fmt.Sprintf("what others have that pod %d asks for", p.order), 0} // recordings have rules by their words, and name no pods
+	rs.adopt(p, c, said, nil, func(tag string) []cluster.Bound {
+		return []cluster.Bound{{Subject: []string{tag}, Target: []string{holders}, Group: cluster.EachNode}}
+	})
+}

@@ -1,0 +1,193 @@
+package world
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	v1 "k8s.io/api/core/v1"
+	resourcev1 "k8s.io/api/resource/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
+
+	"fairlead.dev/fairlead/cluster"
+)
+
+// deviceRig has nodes n1, n2, … with so many devices each, and claims c0, c1, … for one device.
+func deviceRig(t *testing.T, nodes, devices, claims int) *rig {
+	t.Helper()
+	objects := library()[:2] // namespaces
+	objects = append(objects, &resourcev1.DeviceClass{ObjectMeta: metav1.ObjectMeta{Name: "gpu"}})
+	for i := range nodes {
+		slice := &resourcev1.ResourceSlice{ObjectMeta: metav1.ObjectMeta{Name: nodeName(i + 1)}, Spec: resourcev1.ResourceSliceSpec{
+			Driver: "gpu.example.com", NodeName: new(nodeName(i + 1)), Pool: resourcev1.ResourcePool{Name: nodeName(i + 1), ResourceSliceCount: 1},
+		}}
+		for d := range devices {
+			slice.Spec.Devices = append(slice.Spec.Devices, resourcev1.Device{Name: fmt.Sprint("gpu-", d)})
+		}
+		objects = append(objects, slice)
+	}
+	for i := range claims {
+		objects = append(objects, oneDevice(fmt.Sprint("c", i)))
+	}
+	r := newRig(t, newBench(t, objects...))
+	r.policy, r.reserves = "priority", true
+	r.world.Exits().Allow(map[string]Evictions{ours: {AtOnce: 10, PerMinute: 600}})
+	r.restart()
+	for i := range nodes {
+		node, err := makeNode(&line{of: "node", name: nodeName(i + 1)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.seeNode(node)
+	}
+	return r
+}
+
+// oneDevice is a claim for one device.
+func oneDevice(name string) *resourcev1.ResourceClaim {
+	claim := makeDevice(name, "")
+	claim.Spec.Devices.Requests = []resourcev1.DeviceRequest{{Name: "one", Exactly: &resourcev1.ExactDeviceRequest{
+		DeviceClassName: "gpu", AllocationMode: resourcev1.DeviceAllocationModeExactCount, Count: 1,
+	}}}
+	return claim
+}
+
+// comes shows a pod with the claim.
+func (r *rig) comes(t *testing.T, claim, text string) *Pod {
+	t.Helper()
+	l, err := parse("pod " + text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	pod, err := makePod(l)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if claim != "" {
+		pod.Spec.ResourceClaims = []v1.PodResourceClaim{{Name: "gpu", ResourceClaimName: &claim}}
+	}
+	r.seePod(pod)
+	return r.world.Pod(pod.UID)
+}
+
+// has shows a pod that runs on the node, with the claim for a device there.
+func (r *rig) has(t *testing.T, claim, device, text, node string) *Pod {
+	t.Helper()
+	p := r.comes(t, "", text+" node="+node)
+	name := p.object.Name
+	if claim != "" {
+		pod := p.object.DeepCopy()
+		pod.Spec.ResourceClaims = []v1.PodResourceClaim{{Name: "gpu", ResourceClaimName: &claim}}
+		r.losePod(pod.UID)
+		r.seePod(pod)
+		given := oneDevice(claim)
+		given.Status.Allocation = makeDevice(claim, node).Status.Allocation
+		given.Status.Allocation.Devices.Results = []resourcev1.DeviceRequestAllocationResult{{Request: "one", Driver: "gpu.example.com", Pool: node, Device: device}}
+		given.Status.ReservedFor = []resourcev1.ResourceClaimConsumerReference{{Resource: "pods", Name: name, UID: pod.UID}}
+		r.write(t, given)
+	}
+	return r.world.Pod(types.UID("uid-" + name))
+}
+
+// write changes a claim.
+func (r *rig) write(t *testing.T, claim *resourcev1.ResourceClaim) {
+	t.Helper()
+	r.version++
+	claim.ResourceVersion = fmt.Sprint(100 + r.version)
+	if err := r.client.Tracker().Update(resourcev1.SchemeGroupVersion.WithResource("resourceclaims"), runtime.Object(claim), claim.Namespace); err != nil {
+		t.Fatal(err)
+	}
+	waitForPlugins()
+	r.world.MarkDirty()
+}
+
+// told are the names of those who are asked to leave, and of the placed with their nodes.
+func (v *verdict) told() string {
+	var list []string
+	for _, p := range v.asked {
+		list = append(list, p.object.Name+" leaves")
+	}
+	for _, f := range v.accepted {
+		list = append(list, f.object.Name+" on "+f.node)
+	}
+	slices.Sort(list)
+	return strings.Join(list, ", ")
+}
+
+// The least important pod with a device leaves for one that asks for one, and nobody who has none. Until its claim is given back, which is later than it is gone, nobody else leaves, and neither the pod
+// that comes in its place gets the device nor another that waits for one.
+func TestOthersLeaveForDevices(t *testing.T) {
+	r := deviceRig(t, 2, 1, 5)
+	r.has(t, "c0", "gpu-0", "low1 cpu=1 priority=1", "n1")
+	r.has(t, "c1", "gpu-0", "low2 cpu=1 priority=2", "n2")
+	r.has(t, "", "", "bare cpu=1 priority=0", "n1")
+	r.turn()
+	high := r.comes(t, "c2", "high cpu=1 priority=10")
+	next := func(want string) {
+		t.Helper()
+		r.now += cluster.Second
+		r.world.Advance(r.now)
+		v := r.turn()
+		if got := v.told(); got != want {
+			t.Fatalf("at %v: %q, want %q; refused %v, high is %s", r.now, got, want, v.refused, high.Stage)
+		}
+	}
+	next("low1 leaves")
+	r.comes(t, "c3", "more cpu=1 priority=2")
+	next("")
+	r.granted(r.world.Pod("uid-low1"))
+	next("")
+	r.losePod("uid-low1")
+	r.comes(t, "c4", "again cpu=1 priority=1")
+	next("")
+	next("")
+	r.write(t, oneDevice("c0"))
+	next("high on n1")
+	next("")
+}
+
+// Where pods leave together for devices, those are enough without which there are too few.
+func TestAsManyLeaveForDevicesAsHaveTo(t *testing.T) {
+	r := deviceRig(t, 1, 4, 5)
+	for i, priority := range []int{3, 1, 2, 4} {
+		r.has(t, fmt.Sprint("c", i), fmt.Sprint("gpu-", i), fmt.Sprintf("low%d cpu=1 priority=%d", i, priority), "n1")
+	}
+	two := oneDevice("c4")
+	two.Spec.Devices.Requests[0].Exactly.Count = 2
+	r.write(t, two)
+	r.turn()
+	r.comes(t, "c4", "high cpu=1 priority=10")
+	r.now += cluster.Second
+	r.world.Advance(r.now)
+	v := r.turn()
+	if got, want := v.told(), "low1 leaves, low2 leaves"; got != want {
+		t.Errorf("%q, want %q", got, want)
+	}
+}
+
+// Nobody leaves for a device who is as important, or where there would be none all the same, nor for a pod that preempts nobody.
+func TestNobodyLeavesForDevicesInVain(t *testing.T) {
+	for _, test := range []struct{ name, pod string }{
+		{"as important", "high cpu=1 priority=1"},
+		{"too much room", "high cpu=100 priority=10"},
+		{"preempts nobody", "high cpu=1 priority=10 preempts=Never"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			r := deviceRig(t, 1, 1, 2)
+			r.has(t, "c0", "gpu-0", "low cpu=1 priority=1", "n1")
+			r.turn()
+			r.comes(t, "c1", test.pod)
+			for range 3 {
+				r.now += 5 * cluster.Second
+				r.world.Advance(r.now)
+				v := r.turn()
+				if got := v.told(); got != "" {
+					t.Fatalf("%q, want nobody", got)
+				}
+			}
+		})
+	}
+}
