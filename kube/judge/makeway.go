@@ -30,6 +30,8 @@ type Way struct {
 	Taken []v1.ResourceName
 	// Counted are the filters that do not matter.
 	Counted []string
+	// Tries is how often MakeWay has asked whether the node takes the pod. Where the pod claims devices, each looks at all that are in use anywhere.
+	Tries int
 }
 
 // aboutOthers are the filters that go by who else is there.
@@ -107,6 +109,7 @@ func (c *Case) has(pod *v1.Pod) bool { return ClaimsDevices(c.judge, pod) }
 
 // passes reports whether the node takes the pod of the case without those pods, room aside.
 func (c *Case) passes(info *framework.NodeInfo, gone map[types.UID]*framework.PodInfo, w *Way) (passes bool) {
+	w.Tries++
 	left := info.SnapshotConcrete()
 	uids := map[types.UID]bool{}
 	for _, uid := range slices.Sorted(maps.Keys(gone)) {

@@ -125,6 +125,8 @@ type exit struct {
 	guards         []*guard     // by which the core knows its run to be guarded
 	deleted        bool         // these count it among those that leave and were deleted
 	others         cluster.Time // when others were last told to leave for it; 0 is never
+	by             *Pod         // for which it leaves; nil if that is not known
+	told           []*Pod       // who were told to leave for it, of late
 }
 
 // Why a pod is protected from evictions.
@@ -148,7 +150,8 @@ func (x *Exits) Evict(d sched.Decision) {
 	by, serves := d.Purpose.Serves()
 	moves := serves && by == d.Task
 	if by := x.slots.podOf(by); serves && !moves && by != nil {
-		by.exit.others = x.journal.now
+		by.exit.others, p.exit.by = x.journal.now, by
+		by.exit.told = append(slices.DeleteFunc(by.exit.told, func(o *Pod) bool { return !o.exit.leaving || o == p }), p)
 		if by.way != nil {
 			by.way.node = p.node
 		}
@@ -220,7 +223,7 @@ func (x *Exits) Dismiss() []*Pod {
 			switch {
 			case !p.exit.leaving || p.exit.requested || p.object.DeletionTimestamp != nil:
 				return true // gone, or going
-			case p.Stage != Bound || e.out >= e.AtOnce || e.opens() > x.journal.now || x.storm.stops(x.journal.now):
+			case p.Stage != Bound || e.out >= e.AtOnce || e.opens() > x.journal.now || x.storm.stops(x.journal.now) || e.hinges(p):
 				return false
 			}
 			p.exit.requested = true
@@ -231,6 +234,21 @@ func (x *Exits) Dismiss() []*Pod {
 		})
 	}
 	return dismissed
+}
+
+// hinges reports whether somebody has to go first with whom the pod would leave: one of whom a budget can spare nobody, as far as is known, and whom the API server may well keep, so that the others would leave in vain.
+func (e *budget) hinges(p *Pod) bool {
+	if by := p.exit.by; by != nil && !e.BestEffort && !p.exit.kept() {
+		return slices.ContainsFunc(by.exit.told, func(o *Pod) bool {
+			return o.exit.leaving && o.exit.by == by && o.exit.kept() && o.object.DeletionTimestamp == nil
+		})
+	}
+	return false
+}
+
+// kept reports whether a budget that guards the pod can spare nobody.
+func (x *exit) kept() bool {
+	return slices.ContainsFunc(x.guards, func(g *guard) bool { return g.object.Status.DisruptionsAllowed <= 0 })
 }
 
 // Stays takes in that the API server refused to evict the pod.
@@ -304,7 +322,7 @@ func (x *Exits) wake() cluster.Time {
 
 // wake is when the next request may be made; cluster.Never if there is none to make.
 func (e *budget) wake(now cluster.Time) cluster.Time {
-	waits := slices.ContainsFunc(e.queue, func(p *Pod) bool { return p.Stage == Bound })
+	waits := slices.ContainsFunc(e.queue, func(p *Pod) bool { return p.Stage == Bound && !e.hinges(p) })
 	if !waits || e.out >= e.AtOnce {
 		return cluster.Never
 	}

@@ -78,6 +78,9 @@ func (h *history) actions() map[string]func(*rapid.T) {
 		"new urgent pod": func(t *rapid.T) {
 			h.newPlainPod(fmt.Sprintf(" cpu=%d priority=%d", 1+number(t, 4, "cpu"), 10*number(t, 3, "urgency")))
 		},
+		"new urgent pod that shares the disk": func(t *rapid.T) { // for which who has it may leave
+			h.newPlainPod(fmt.Sprintf(" cpu=100m pd=shared priority=%d", 5*number(t, 3, "urgency")))
+		},
 		"new web pod": func(t *rapid.T) { h.newPlainPod(" cpu=500m app=web port=80") },
 		"new pods that share a disk": func(t *rapid.T) { // each bars the others, which only a query knows
 			for range 1 + number(t, 4, "of them") {

@@ -67,9 +67,12 @@ func (q *queue) offer(p *Pod) {
 // offerAgain lets Settle look at all pods that wait. Those that have done so
 // since before there was a soft taint would else never have their second try.
 func (q *queue) offerAgain() {
+	for _, p := range q.offered { // some of which may have gone back to where they wait before that
+		p.offered = false
+	}
 	q.offered = q.offered[:0]
 	for _, p := range inOrder(q.pods.byUID) {
-		if p.Stage == Waiting {
+		if p.offered = p.Stage == Waiting; p.offered {
 			q.offered = append(q.offered, p)
 		}
 	}

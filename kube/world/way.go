@@ -3,6 +3,7 @@ package world
 import (
 	"cmp"
 	"fmt"
+	"math"
 	"slices"
 
 	v1 "k8s.io/api/core/v1"
@@ -20,8 +21,8 @@ import (
 // Claims are given back a little later than the pods that used them are gone. Until then, and as long as a place is kept, nobody who asks for something as it is and is no more
 // important is let through to that node.
 
-// mostCleared are as many nodes as are worth asking who would have to leave; each takes a round of upstream's filters for each pod there that has devices.
-const mostCleared = 16
+// mostTries is after how many tries no further node is asked who would have to leave. Each node takes two, and one for each pod there that has devices.
+const mostTries = 64
 
 // way is what others have that a pod asks for.
 type way struct {
@@ -34,7 +35,6 @@ type way struct {
 type ways struct {
 	list []*way
 	kept []keptNode
-	next int // where the next search begins
 	// yields says of a pod whether it may be evicted now.
 	yields func(*Pod) bool
 }
@@ -46,7 +46,8 @@ type keptNode struct {
 	until cluster.Time
 }
 
-// clear finds nodes but those that would take the first of the query's pods if others left, and lets the core know who.
+// clear finds nodes but those that would take the first of the query's pods if others left, and lets the core know who. It begins where the least important pod is that may leave, and
+// where that was in vain so often, as many nodes later.
 func (qs *queries) clear(q *query, judged *judge.Case, but []string, taken []v1.ResourceName, counted []string) (names []string) {
 	p := q.pods[0]
 	w := &judge.Way{
@@ -54,10 +55,12 @@ func (qs *queries) clear(q *query, judged *judge.Case, but []string, taken []v1.
 		May: func(node string) []*framework.PodInfo { return mayLeave(qs.nodes.byName[node], p, qs.ways.yields) },
 	}
 	nodes, found := judged.Clearable(w), &way{pod: p}
-	from := qs.ways.next
-	for i := range min(len(nodes), mostCleared) {
-		name := nodes[(from+i)%len(nodes)]
-		qs.ways.next = from + i + 1
+	slices.SortStableFunc(nodes, func(a, b string) int { return cmp.Compare(leastOf(w.May(a)), leastOf(w.May(b))) })
+	for i := range nodes {
+		name := nodes[(q.failures+i)%len(nodes)]
+		if w.Tries >= mostTries {
+			break
+		}
 		if slices.Contains(but, name) || qs.closed(q, name) {
 			continue
 		}
@@ -80,6 +83,15 @@ func (qs *queries) clear(q *query, judged *judge.Case, but []string, taken []v1.
 		qs.declare(found)
 	}
 	return names
+}
+
+// leastOf is the least priority of the pods.
+func leastOf(may []*framework.PodInfo) int32 {
+	least := int32(math.MaxInt32)
+	for _, info := range may {
+		least = min(least, priority(info.Pod))
+	}
+	return least
 }
 
 // stays reports whether the pod is there and goes on.

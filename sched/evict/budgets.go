@@ -170,7 +170,30 @@ func (x *Search) chooseGuarded(best Objective, list []Candidate) (price int64, o
 		}
 		x.Victims, x.Violations = append(x.Victims[:0], x.kept...), violations
 	}
+	if ok && bite && best == LeastWorst {
+		price = x.chooseAmongFirst(list, price)
+	}
 	return price, ok
+}
+
+// chooseAmongFirst looks for a set among as few of the first candidates as there is one, with what budgets can spare given to the largest: it may be better than the
+// set that was chosen, as those who leave most room are often the last.
+func (x *Search) chooseAmongFirst(list []Candidate, price int64) int64 {
+	last := *x.Last()
+	few, many := 1, slices.IndexFunc(list, func(c Candidate) bool { return c.Task == last.Task })
+	for few <= many {
+		count := (few + many) / 2
+		x.kept = append(x.kept[:0], x.Victims...)
+		violations := x.Violations
+		x.again()
+		if other, _, found := x.chooseSparing(LeastWorst, list[:count], toTheLargest); found && x.better(LeastWorst, other, price, violations) {
+			price, many = other, count-1
+			continue
+		}
+		x.Victims, x.Violations = append(x.Victims[:0], x.kept...), violations
+		few = count + 1
+	}
+	return price
 }
 
 // better reports whether those who were chosen now are a better set than those who are kept, who violate so many budgets.
