@@ -2,7 +2,7 @@ package judge
 
 // Who would have to leave a node for the sake of one pod, by what whoever decides who leaves cannot count by itself: devices, disks, and rules and resources that
 // it has no words for. It is upstream's dry run of an eviction, one node at a time, with two differences: nobody takes room, as that is counted elsewhere, and
-// devices are free that nobody but those who leave have, or who are gone already.
+// devices are free that nobody has but those who leave, or who are gone already.
 
 import (
 	"maps"
@@ -20,18 +20,26 @@ import (
 	"k8s.io/utils/ptr"
 )
 
-// Way is who may leave for a pod, and what does not matter.
+// Way is who may leave for a pod, and what does not matter. It is for one pod at one moment.
 type Way struct {
-	// Stays says of a pod that it is there, and goes on: it is not gone, nor about to be.
-	Stays func(types.UID) bool
+	// Known says of a pod that it is there.
+	Known func(types.UID) bool
 	// May are the pods of a node that may leave, those first that are to stay if others do as well.
 	May func(node string) []*framework.PodInfo
 	// Taken are resources of which what others take counts.
 	Taken []v1.ResourceName
 	// Counted are the filters that do not matter.
 	Counted []string
-	// Tries is how often MakeWay has asked whether the node takes the pod. Where the pod claims devices, each looks at all that are in use anywhere.
+	// Tries is how often a node was asked whether it takes the pod. Where the pod claims devices, each looks at all that are in use anywhere.
 	Tries int
+
+	claims *claimUsers
+}
+
+// claimUsers are the claims that have devices, by the pods that use them. Those of the pod that is asked about, and of groups, are left out, as they are not given back.
+type claimUsers struct {
+	idle []*resourceapi.ResourceClaim // whose users are all gone
+	of   map[types.UID][]*resourceapi.ResourceClaim
 }
 
 // aboutOthers are the filters that go by who else is there.
@@ -64,48 +72,61 @@ func (c *Case) Clearable(w *Way) []string {
 	return list
 }
 
-// MakeWay says who of those that may leave the node would have to, so that it takes the pod, room aside. It is false where that would not do. Where nobody would have to, the node takes
-// the pod as soon as the claims of those are given back who are gone.
+// Soon returns the nodes that take the pod, room aside, as soon as claims are given back whose users are all gone, in the order in which they first reached the judge.
+func (c *Case) Soon(w *Way) (list []string) {
+	if c.judge.steered == nil || !ClaimsDevices(c.judge, c.pod) || w.claims == nil && !c.readClaims(w) || len(w.claims.idle) == 0 {
+		return nil
+	}
+	c.without(nil, w, func(p *prefilter) {
+		if p.refusal != nil {
+			return
+		}
+		var nodes []fwk.NodeInfo
+		for _, info := range p.left(c.judge.view.all) {
+			nodes = append(nodes, withoutUse(info.(*framework.NodeInfo), w.Taken))
+		}
+		p.state.SetSkipFilterPlugins(p.state.GetSkipFilterPlugins().Union(sets.New(w.Counted...)))
+		list = c.feasible(p.state, nodes, nil)
+	})
+	return list
+}
+
+// MakeWay says who of those that may leave the node would have to, so that it takes the pod, room aside. It is false where that would not do.
 func (c *Case) MakeWay(node string, w *Way) (must []*framework.PodInfo, ok bool) {
-	info, may := c.judge.view.byName[node], w.May(node)
+	info := c.judge.view.byName[node]
 	if info == nil {
 		return nil, false
 	}
-	gone := map[types.UID]*framework.PodInfo{}
+	may, gone := w.May(node), map[types.UID]*framework.PodInfo{}
 	for _, pod := range may {
 		gone[pod.Pod.UID] = pod
 	}
 	if !c.passes(info, gone, w) {
 		return nil, false
 	}
-	tries := [][]*framework.PodInfo{{}} // who is let stay after all: most of them have nothing that the pod lacks
-	for _, pod := range may {
-		if c.has(pod.Pod) {
-			tries = append(tries, []*framework.PodInfo{pod})
-		} else {
-			tries[0] = append(tries[0], pod)
-		}
-	}
-	for at := 0; at < len(tries); at++ {
-		left := maps.Clone(gone)
-		for _, pod := range tries[at] {
-			delete(left, pod.Pod.UID)
-		}
-		switch {
-		case len(left) == len(gone):
-		case c.passes(info, left, w):
-			gone = left
-		case len(tries[at]) > 1: // one by one
-			for _, pod := range tries[at] {
-				tries = append(tries, []*framework.PodInfo{pod})
-			}
-		}
-	}
+	c.spare(info, may, gone, w)
 	return slices.DeleteFunc(slices.Clone(may), func(pod *framework.PodInfo) bool { return gone[pod.Pod.UID] == nil }), true
 }
 
-// has reports whether the pod has devices, which others may lack.
-func (c *Case) has(pod *v1.Pod) bool { return ClaimsDevices(c.judge, pod) }
+// spare lets those of the list stay who need not go, the first first, by halves: most of them have nothing that the pod lacks.
+func (c *Case) spare(info *framework.NodeInfo, list []*framework.PodInfo, gone map[types.UID]*framework.PodInfo, w *Way) {
+	if len(list) == 0 {
+		return
+	}
+	for _, pod := range list {
+		delete(gone, pod.Pod.UID)
+	}
+	if c.passes(info, gone, w) {
+		return
+	}
+	for _, pod := range list {
+		gone[pod.Pod.UID] = pod
+	}
+	if half := len(list) / 2; half > 0 {
+		c.spare(info, list[:half], gone, w)
+		c.spare(info, list[half:], gone, w)
+	}
+}
 
 // passes reports whether the node takes the pod of the case without those pods, room aside.
 func (c *Case) passes(info *framework.NodeInfo, gone map[types.UID]*framework.PodInfo, w *Way) (passes bool) {
@@ -133,23 +154,57 @@ func (c *Case) passes(info *framework.NodeInfo, gone map[types.UID]*framework.Po
 	return passes
 }
 
-// without does something with what PreFilter finds where devices are free of claims that only those pods use, or nobody who stays.
+// without does something with what PreFilter finds where devices are free of claims that only those pods use, or nobody who is there.
 func (c *Case) without(gone map[types.UID]bool, w *Way, do func(*prefilter)) {
 	if steered := c.judge.steered; steered != nil && ClaimsDevices(c.judge, c.pod) {
-		claims, err := steered.SharedDRAManager.ResourceClaims().List()
-		if err != nil {
+		if w.claims == nil && !c.readClaims(w) {
 			return
 		}
-		freed := slices.DeleteFunc(claims, func(claim *resourceapi.ResourceClaim) bool {
-			return claim.Status.Allocation == nil || slices.ContainsFunc(claim.Status.ReservedFor, func(user resourceapi.ResourceClaimConsumerReference) bool {
-				return user.APIGroup != "" || user.Resource != "pods" || !gone[user.UID] && w.Stays(user.UID)
-			})
-		})
+		freed, seen := slices.Clone(w.claims.idle), map[types.UID]bool{}
+		for uid := range gone {
+			for _, claim := range w.claims.of[uid] {
+				if !seen[claim.UID] && !slices.ContainsFunc(claim.Status.ReservedFor, func(user resourceapi.ResourceClaimConsumerReference) bool {
+					return !gone[user.UID] && w.Known(user.UID)
+				}) {
+					freed = append(freed, claim)
+				}
+				seen[claim.UID] = true
+			}
+		}
 		steered.freed.Store(&freed)
 		defer steered.freed.Store(nil)
 	}
 	p := c.judge.prefilter(c.judge.full, c.pod)
 	do(&p)
+}
+
+// readClaims finds out who uses which claims.
+func (c *Case) readClaims(w *Way) bool {
+	claims, err := c.judge.steered.SharedDRAManager.ResourceClaims().List()
+	if err != nil {
+		return false
+	}
+	w.claims = &claimUsers{of: map[types.UID][]*resourceapi.ResourceClaim{}}
+	own := claimsOf(c.judge, c.pod)
+	for _, claim := range claims {
+		users := claim.Status.ReservedFor
+		if claim.Status.Allocation == nil || slices.ContainsFunc(own, func(o podClaim) bool { return o.UID == claim.UID }) ||
+			slices.ContainsFunc(users, func(user resourceapi.ResourceClaimConsumerReference) bool {
+				return user.APIGroup != "" || user.Resource != "pods"
+			}) {
+			continue
+		}
+		known := false
+		for _, user := range users {
+			if w.Known(user.UID) {
+				w.claims.of[user.UID], known = append(w.claims.of[user.UID], claim), true
+			}
+		}
+		if !known {
+			w.claims.idle = append(w.claims.idle, claim)
+		}
+	}
+	return true
 }
 
 // freedClaims are claims of which some are as good as given back.

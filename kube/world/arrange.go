@@ -270,7 +270,7 @@ func (gs *PodGroups) letIn(g *Group, most int, why string) {
 		}
 		moved := p.slot != nil && p.slot.job.key.gang != g.of
 		switch {
-		case in != p.letIn || moved:
+		case in != p.letIn || moved || !in && p.Stage.waitsForNode(): // as one of a group that was no part until now
 			p.letIn = in
 			gs.waiting.again(p)
 		case p.Why == why || !p.comes():

@@ -92,6 +92,17 @@ func (r *rig) bare() (roots []string) {
 // anyBelow reports whether somebody below the root has a place, or a job of the core there has somebody who is done, or is kept room for.
 func (r *rig) anyBelow(root string) bool {
 	v := r.core.View()
+	for _, g := range r.world.groups.byName { // of groups that are not there any more
+		of := g.parent
+		for range maxDepth { // they may be parts of each other
+			if of != nil && of.parent != nil {
+				of = of.parent
+			}
+		}
+		if of != nil && of.Name == root && slices.ContainsFunc(g.own.Members(), (*Pod).placed) {
+			return true
+		}
+	}
 	for name := range r.groups {
 		if r.rootOf(name) != root {
 			continue

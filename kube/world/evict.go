@@ -152,9 +152,6 @@ func (x *Exits) Evict(d sched.Decision) {
 	if by := x.slots.podOf(by); serves && !moves && by != nil {
 		by.exit.others, p.exit.by = x.journal.now, by
 		by.exit.told = append(slices.DeleteFunc(by.exit.told, func(o *Pod) bool { return !o.exit.leaving || o == p }), p)
-		if by.way != nil {
-			by.way.node = p.node
-		}
 	}
 	switch {
 	case p.exit.requested || p.object.DeletionTimestamp != nil: // on its way out already

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	fwk "k8s.io/kube-scheduler/framework"
+	"k8s.io/kubernetes/pkg/scheduler/framework/plugins/names"
 
 	"fairlead.dev/fairlead/cluster"
 	"fairlead.dev/fairlead/kube/judge"
@@ -71,9 +72,9 @@ func (b *Binds) Judge(ctx context.Context, d sched.Decision) (*Pod, *fwk.Status)
 		p.reserved, status = b.judge.Reserve(ctx, judged, p.object, n.object.Name)
 	}
 	if !status.IsSuccess() {
-		w := p.way
-		givenBack := w != nil && w.node == n && b.waiting.queries.keep(p, n)
-		b.refuse(p, status.Code() == fwk.Pending || givenBack)
+		// What it asks for may have yet to be given back by those who have left.
+		late := p.way != nil && slices.Contains(p.way.nodes, n) && status.Plugin() == names.DynamicResources && b.waiting.queries.keep(p, n)
+		b.refuse(p, status.Code() == fwk.Pending || late)
 		return p, status
 	}
 	p.choice = nil

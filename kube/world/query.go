@@ -36,7 +36,7 @@ type query struct {
 	prefers bool
 	// uncounted is what its pods request that their vectors do not say.
 	uncounted []need
-	// asIs says that some of what its pods ask for has to be free as it is: no vector says it, or it is a device.
+	// asIs says that some of what its pods ask for has to be free as it is: no vector says it and no rule, or it is a device.
 	asIs bool
 	// evicting says that its latest result are nodes where others would have to leave.
 	evicting bool
@@ -151,7 +151,8 @@ func (qs *queries) await(p *Pod, demand cluster.Vector, uncounted []need) {
 	qs.slots.take(p, qs.shapes.waiting(p, qs.setOf(q), demand))
 	qs.pods.move(p, AwaitingQuery)
 	p.query, p.Why = q, ""
-	q.uncounted, q.asIs = uncounted, len(uncounted) > 0 || judge.ClaimsDevices(qs.judge, p.object)
+	q.uncounted = uncounted
+	q.asIs = qs.wantsAsIs(q, p)
 	q.insert(p)
 	q.ranAt = 0 // a new pod wants a result at once
 }
@@ -162,6 +163,11 @@ func (qs *queries) setOf(q *query) *nodeSet {
 		q.set = qs.shapes.sets.result(q.key)
 	}
 	return q.set
+}
+
+// wantsAsIs reports whether some of what the query's pod asks for is in no vector, and in no rule of the core's.
+func (qs *queries) wantsAsIs(q *query, p *Pod) bool {
+	return len(q.uncounted) > 0 || judge.ClaimsDevices(qs.judge, p.object) || len(qs.countedByCore(p)) < len(aboutOthers)
 }
 
 // insert keeps the pods in the order of priority and arrival.
@@ -287,6 +293,7 @@ func (qs *queries) ask(q *query) []*Pod {
 	for _, p := range q.pods {
 		qs.lift(p)
 	}
+	q.asIs = qs.wantsAsIs(q, q.pods[0])
 	q.ranAt, q.lastRun, q.shortage = qs.journal.changes, qs.journal.now, ""
 	q.prefers = judge.Prefers(q.pods[0].object) || qs.nodes.softTaints > 0
 	judged, refusal := qs.judge.Case(q.pods[0].object, nil)
@@ -317,6 +324,7 @@ func (qs *queries) offer(list ...*query) {
 		switch {
 		case len(q.names) == 0:
 		case collide:
+			qs.lift(q.pods[0])
 			q.holdBack(qs.out)
 		default:
 			qs.let(q)
@@ -328,7 +336,10 @@ func (qs *queries) offer(list ...*query) {
 func (q *query) holdBack(out hands) {
 	q.names, q.refused = nil, true
 	if out < placeKept {
-		q.ranAt, q.lastRun = 0, 0
+		q.ranAt = 0
+		if !q.evicting {
+			q.lastRun = 0
+		}
 	}
 }
 
@@ -375,7 +386,7 @@ func (qs *queries) nodesFor(q *query, judged *judge.Case) []string {
 	}
 	closed := func(name string) bool { return qs.closed(q, name) }
 	list := slices.DeleteFunc(judged.Feasible(enough), closed)
-	if q.evicting = qs.mayEvict(q) && (len(list) == 0 || gang); q.evicting {
+	if q.evicting = qs.mayEvict(q) && (len(list) == 0 || gang) && !qs.awaits(q.pods[0]); q.evicting {
 		var counted []string
 		if !gang { // whose devices are looked for on nodes where nobody has to leave for a rule
 			counted = qs.countedByCore(q.pods[0])
@@ -385,8 +396,11 @@ func (qs *queries) nodesFor(q *query, judged *judge.Case) []string {
 			stays = append(stays, n.resource)
 		}
 		list = slices.DeleteFunc(judged.FeasibleBut(stays, counted...), closed)
-		if !gang && (q.asIs || len(counted) < len(aboutOthers)) {
-			list = append(list, qs.clear(q, judged, list, stays, counted)...)
+		if !gang && q.asIs && qs.out < evictorOut { // else it is held back all the same
+			cleared, soon := qs.clear(q, judged, list, stays, counted)
+			if list = append(list, cleared...); soon {
+				return nil
+			}
 		}
 	}
 	if q.prefers && len(list) > 1 && !gang && !q.evicting { // where others leave is for the core to choose

@@ -166,6 +166,9 @@ func (l *waiting) settle(reserved func(cluster.TaskID) bool) []*Pod {
 		waits := p.Stage == Waiting && l.pods.has(p)
 		if waits && reserved(p.slot.task) {
 			kept = append(kept, p)
+			if p.way != nil {
+				p.way.kept = true
+			}
 			if q := p.query; q != nil && q.judged != nil && p.slot.shape.set == q.set {
 				l.queries.keeps(q)
 			}

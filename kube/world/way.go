@@ -18,28 +18,32 @@ import (
 // specs, for rules that the core has no words for. Upstream's filters say, node by node, who would have to leave (judge.MakeWay). A rule stands for that as long
 // as the pod waits: it may not come to a node where one of those stays. So policies choose the node as for any rule, and who else has to leave for room.
 //
-// Claims are given back a little later than the pods that used them are gone. Until then, and as long as a place is kept, nobody who asks for something as it is and is no more
+// Claims are given back a little later than the pods that used them are gone. Until then nobody else leaves for the pod. As long as a place is kept for it, and then, nobody who asks for something as it is and is no more
 // important is let through to that node.
 
-// mostTries is after how many tries no further node is asked who would have to leave. Each node takes two, and one for each pod there that has devices.
-const mostTries = 64
+// mostTries is after how many tries no further node is asked who would have to leave, and mostFound after how many that were found.
+const (
+	mostTries = 24
+	mostFound = 4
+)
 
 // way is what others have that a pod asks for.
 type way struct {
 	pod     *Pod
-	holders []*Pod // who have it, on all nodes that were asked about
-	node    *node  // where they were told to leave; nil as long as nobody was
+	holders []*Pod // who have it, on all nodes that were found
+	nodes   []*node
+	kept    bool // a place is kept for the pod on one of the nodes
 }
 
 // ways keeps them, in the order in which they were found, and nodes for a while where nobody has to leave any more.
 type ways struct {
 	list []*way
 	kept []keptNode
-	// yields says of a pod whether it may be evicted now.
-	yields func(*Pod) bool
+	// yields says of a pod whether it may be evicted now, for another.
+	yields func(p, by *Pod) bool
 }
 
-// keptNode is a node that is kept for a pod until what it asks for has been given back. It stays in the list as long as the pod waits, so that none is kept for it again.
+// keptNode is a node that is kept for a pod until what it asks for has been given back. It stays in the list after that time, if it has not been: nobody leaves for the pod then.
 type keptNode struct {
 	pod   *Pod
 	node  *node
@@ -47,34 +51,36 @@ type keptNode struct {
 }
 
 // clear finds nodes but those that would take the first of the query's pods if others left, and lets the core know who. It begins where the least important pod is that may leave, and
-// where that was in vain so often, as many nodes later.
-func (qs *queries) clear(q *query, judged *judge.Case, but []string, taken []v1.ResourceName, counted []string) (names []string) {
+// where that was in vain so often, as many nodes later. Soon says that a node takes the pod as soon as claims are given back that nobody uses any more.
+func (qs *queries) clear(q *query, judged *judge.Case, but []string, taken []v1.ResourceName, counted []string) (names []string, soon bool) {
 	p := q.pods[0]
-	w := &judge.Way{
-		Stays: qs.stays, Taken: taken, Counted: counted,
-		May: func(node string) []*framework.PodInfo { return mayLeave(qs.nodes.byName[node], p, qs.ways.yields) },
+	may := map[string][]*framework.PodInfo{}
+	w := &judge.Way{Taken: taken, Counted: counted, Known: func(uid types.UID) bool { return qs.pods.byUID[uid] != nil }}
+	w.May = func(node string) []*framework.PodInfo {
+		if _, known := may[node]; !known {
+			may[node] = mayLeave(qs.nodes.byName[node], p, qs.ways.yields)
+		}
+		return may[node]
 	}
-	nodes, found := judged.Clearable(w), &way{pod: p}
+	for _, name := range judged.Soon(w) {
+		if !slices.Contains(but, name) && !qs.closed(q, name) {
+			return nil, qs.keep(p, qs.nodes.byName[name])
+		}
+	}
+	qs.ways.kept = slices.DeleteFunc(qs.ways.kept, func(k keptNode) bool { return k.pod == p })
+	nodes := slices.DeleteFunc(judged.Clearable(w), func(name string) bool { return slices.Contains(but, name) || qs.closed(q, name) })
 	slices.SortStableFunc(nodes, func(a, b string) int { return cmp.Compare(leastOf(w.May(a)), leastOf(w.May(b))) })
+	found := &way{pod: p}
 	for i := range nodes {
 		name := nodes[(q.failures+i)%len(nodes)]
-		if w.Tries >= mostTries {
+		if w.Tries >= mostTries || len(names) == mostFound {
 			break
 		}
-		if slices.Contains(but, name) || qs.closed(q, name) {
-			continue
-		}
 		must, ok := judged.MakeWay(name, w)
-		switch {
-		case !ok:
-			continue
-		case len(must) > 0:
-		case qs.keep(p, qs.nodes.byName[name]): // whoever had it is gone
-			return nil
-		default:
+		if !ok || len(must) == 0 {
 			continue
 		}
-		names = append(names, name)
+		names, found.nodes = append(names, name), append(found.nodes, qs.nodes.byName[name])
 		for _, info := range must {
 			found.holders = append(found.holders, qs.pods.byUID[info.Pod.UID])
 		}
@@ -82,7 +88,7 @@ func (qs *queries) clear(q *query, judged *judge.Case, but []string, taken []v1.
 	if len(names) > 0 {
 		qs.declare(found)
 	}
-	return names
+	return names, false
 }
 
 // leastOf is the least priority of the pods.
@@ -94,36 +100,33 @@ func leastOf(may []*framework.PodInfo) int32 {
 	return least
 }
 
-// stays reports whether the pod is there and goes on.
-func (qs *queries) stays(uid types.UID) bool {
-	p := qs.pods.byUID[uid]
-	return p != nil && !p.goes()
-}
-
 // goes reports whether the pod is about to be gone.
 func (p *Pod) goes() bool { return p.exit.leaving || p.object.DeletionTimestamp != nil }
 
-// mayLeave are the pods on the node that may leave for the pod, the most important first, and those last that leave anyway.
-func mayLeave(n *node, of *Pod, yields func(*Pod) bool) []*framework.PodInfo {
+// mayLeave are the pods on the node that may leave for the other pod: those first that are to stay if others may, as a budget keeps them, or they are more important, and those last that leave anyway.
+func mayLeave(n *node, of *Pod, yields func(p, by *Pod) bool) []*framework.PodInfo {
 	if n == nil {
 		return nil
 	}
 	var list []*Pod
 	for _, p := range n.pods {
-		if p.Stage == Bound && (p.goes() || p.priority() < of.priority() && yields(p)) {
+		if p.Stage == Bound && yields(p, of) && (p.goes() || p.priority() < of.priority()) {
 			list = append(list, p)
 		}
 	}
-	slices.SortFunc(list, func(a, b *Pod) int {
+	first := func(a, b bool) int {
 		switch {
-		case a.goes() && !b.goes():
-			return 1
-		case b.goes() && !a.goes():
+		case a && !b:
 			return -1
+		case b && !a:
+			return 1
 		}
-		return cmp.Or(cmp.Compare(b.priority(), a.priority()), cmp.Compare(a.order, b.order))
+		return 0
+	}
+	slices.SortFunc(list, func(a, b *Pod) int {
+		return cmp.Or(first(!a.goes(), !b.goes()), first(a.exit.kept(), b.exit.kept()), cmp.Compare(b.priority(), a.priority()), cmp.Compare(a.order, b.order))
 	})
-	var may []*framework.PodInfo
+	may := make([]*framework.PodInfo, 0, len(list))
 	for _, p := range list {
 		may = append(may, p.info)
 	}
@@ -161,9 +164,9 @@ func (qs *queries) forgetWay(w *way) {
 	qs.ways.list = slices.DeleteFunc(qs.ways.list, func(o *way) bool { return o == w })
 }
 
-// keep keeps the node for the pod until what it asks for has been given back, or does not come, and reports whether it is kept.
+// keep keeps the node for the pod until what it asks for has been given back, or has not for long, and reports whether it is kept.
 func (qs *queries) keep(p *Pod, n *node) bool {
-	at := slices.IndexFunc(qs.ways.kept, func(k keptNode) bool { return k.pod == p && k.node == n })
+	at := slices.IndexFunc(qs.ways.kept, func(k keptNode) bool { return k.pod == p })
 	if at < 0 {
 		at = len(qs.ways.kept)
 		qs.ways.kept = append(qs.ways.kept, keptNode{p, n, qs.journal.now + claimsCome})
@@ -175,17 +178,23 @@ func (qs *queries) keep(p *Pod, n *node) bool {
 	return until > qs.journal.now
 }
 
-// closed reports whether the query's pods are not to come to the node: it is left to others, or kept for one that is no less important.
+// awaits reports whether a node is kept for the pod until what it asks for has been given back.
+func (qs *queries) awaits(p *Pod) bool {
+	return slices.ContainsFunc(qs.ways.kept, func(k keptNode) bool { return k.pod == p && k.until > qs.journal.now })
+}
+
+// closed reports whether the query's pods are not to come to the node: it is left to others, or one that is no less important has a place kept there, or will have.
 func (qs *queries) closed(q *query, name string) bool {
 	if qs.nodes.leftAlone(name) {
 		return true
 	}
 	first := q.pods[0]
 	keeps := func(p *Pod, n *node) bool {
-		return q.asIs && n != nil && n.object.Name == name && p.query != q && p.priority() >= first.priority()
+		return q.asIs && p.query != q && p.priority() >= first.priority() && n.object.Name == name
 	}
-	return slices.ContainsFunc(qs.ways.list, func(w *way) bool { return keeps(w.pod, w.node) }) ||
-		slices.ContainsFunc(qs.ways.kept, func(k keptNode) bool { return k.until > qs.journal.now && keeps(k.pod, k.node) })
+	return slices.ContainsFunc(qs.ways.list, func(w *way) bool {
+		return w.kept && w.pod.Stage == Waiting && slices.ContainsFunc(w.nodes, func(n *node) bool { return keeps(w.pod, n) })
+	}) || slices.ContainsFunc(qs.ways.kept, func(k keptNode) bool { return k.until > qs.journal.now && keeps(k.pod, k.node) })
 }
 
 // prune forgets what was kept for pods that do not wait any more.

@@ -123,7 +123,6 @@ func TestOthersLeaveForDevices(t *testing.T) {
 	r := deviceRig(t, 2, 1, 5)
 	r.has(t, "c0", "gpu-0", "low1 cpu=1 priority=1", "n1")
 	r.has(t, "c1", "gpu-0", "low2 cpu=1 priority=2", "n2")
-	r.has(t, "", "", "bare cpu=1 priority=0", "n1")
 	r.turn()
 	high := r.comes(t, "c2", "high cpu=1 priority=10")
 	next := func(want string) {
@@ -147,6 +146,103 @@ func TestOthersLeaveForDevices(t *testing.T) {
 	r.write(t, oneDevice("c0"))
 	next("high on n1")
 	next("")
+}
+
+// Where claims are not given back, nobody else leaves.
+func TestClaimsThatStayCostNoOtherPod(t *testing.T) {
+	r := deviceRig(t, 4, 1, 5)
+	for i := range 4 {
+		r.has(t, fmt.Sprint("c", i), "gpu-0", fmt.Sprintf("low%d cpu=1 priority=%d", i, 1+i), nodeName(i+1))
+	}
+	r.turn()
+	high := r.comes(t, "c4", "high cpu=1 priority=10")
+	told := r.run(40, func() {
+		for _, p := range slices.Clone(r.leaving) {
+			r.granted(p)
+			r.losePod(p.object.UID)
+		}
+	})
+	if told != "low0 leaves" || high.special {
+		t.Errorf("%q, want that of one pod; the pod is put off for good: %t", told, high.special)
+	}
+	r.write(t, oneDevice("c0"))
+	if told := r.run(12, func() {}); told != "high on n1" {
+		t.Errorf("%q when it is given back after all, want the pod there", told)
+	}
+}
+
+// run does turns a second apart, after each of them what is to be done, and says what was told.
+func (r *rig) run(seconds int, after func()) string {
+	var told []string
+	for range seconds {
+		r.now += cluster.Second
+		r.world.Advance(r.now)
+		v := r.turn()
+		if text := v.told(); text != "" {
+			told = append(told, text)
+		}
+		after()
+	}
+	return strings.Join(told, "; ")
+}
+
+// Who is going anyway is waited for, however long that takes, and also by a new core.
+func TestWhoGoesAnywayIsWaitedFor(t *testing.T) {
+	r := deviceRig(t, 2, 1, 3)
+	low := r.has(t, "c0", "gpu-0", "low1 cpu=1 priority=5", "n1")
+	r.has(t, "c1", "gpu-0", "low2 cpu=1 priority=1", "n2")
+	r.granted(low)
+	r.turn()
+	r.comes(t, "c2", "high cpu=1 priority=10")
+	if told := r.run(20, func() {}); told != "" {
+		t.Errorf("%q, want nobody told", told)
+	}
+	r.restart()
+	if told := r.run(20, func() {}); told != "" {
+		t.Errorf("%q after a new core, want nobody told", told)
+	}
+	r.losePod(low.object.UID)
+	r.run(2, func() {})
+	r.write(t, oneDevice("c0"))
+	if told := r.run(12, func() {}); told != "high on n1" {
+		t.Errorf("%q when it is gone, want the pod there", told)
+	}
+}
+
+// Each of two pods that name a disk has another leave that has it, one after the other.
+func TestTwoWantOneDisk(t *testing.T) {
+	r := deviceRig(t, 2, 1, 0)
+	for i := range 2 {
+		r.comes(t, "", fmt.Sprintf("low%d cpu=1 priority=%d pd=shared node=%s", i, 1+i, nodeName(i+1)))
+	}
+	r.turn()
+	a, b := r.comes(t, "", "high-a cpu=1 priority=10 pd=shared"), r.comes(t, "", "high-b cpu=1 priority=10 pd=shared")
+	told := r.run(60, func() {
+		for _, p := range slices.Clone(r.leaving) {
+			r.granted(p)
+			r.losePod(p.object.UID)
+		}
+		for _, f := range r.flying {
+			r.started(f)
+			r.arrived(f)
+		}
+	})
+	if want := "low0 leaves; high-a on n1; low1 leaves; high-b on n2"; told != want || a.special || b.special {
+		t.Errorf("%q, want %q; put off for good: %t, %t", told, want, a.special, b.special)
+	}
+}
+
+// Who is guarded by a budget that can spare nobody stays where another would do.
+func TestBudgetsKeepDevices(t *testing.T) {
+	r := deviceRig(t, 1, 2, 3)
+	r.seeBudget(makeBudget("web", "web", 0))
+	r.has(t, "c0", "gpu-0", "low0 cpu=1 priority=1 app=web", "n1")
+	r.has(t, "c1", "gpu-1", "low1 cpu=1 priority=2", "n1")
+	r.turn()
+	r.comes(t, "c2", "high cpu=1 priority=10")
+	if told := r.run(5, func() {}); told != "low1 leaves" {
+		t.Errorf("%q, want the one that no budget keeps", told)
+	}
 }
 
 // Where pods leave together for devices, those are enough without which there are too few.

@@ -110,7 +110,10 @@ func New(j *judge.Judge, o Options) *World {
 	exits := &Exits{journal: journal, backoff: o.Backoff, pods: pods, slots: slots, guards: guards{journal: journal, budgets: map[string][]*guard{}}}
 	exits.guards.leaves = func(p *Pod) bool { return exits.of(p) != nil }
 	slots.evictable, slots.yieldsTo = exits.allows, exits.yieldsTo
-	queries.ways.yields = func(p *Pod) bool { return exits.of(p) != nil && p.exit.protectedUntil <= journal.now }
+	queries.ways.yields = func(p, by *Pod) bool {
+		e := exits.of(p)
+		return e != nil && p.exit.protectedUntil <= journal.now && (p.Ours || e == exits.of(by))
+	}
 	placed := &placed{
 		journal: journal, judge: j, pods: pods, nodes: nodes, shapes: shapes, slots: slots, exits: exits,
 		unknownNode: map[string]map[types.UID]*Pod{},

@@ -117,21 +117,23 @@ func (x *Search) Choose(best Objective, candidates []Candidate) (price int64, ok
 // mostBeside is how many candidates are tried as the company that stays.
 const mostBeside = 16
 
-// chooseBeside is Choose where there is too little room if the company that the shape needs is the last of the candidates: then it is another one, as late in their
+// chooseBeside is Choose where there is too little room if the company that the shape needs is the last of the candidates: then it is another one alone, as late in their
 // order as can be.
 func (x *Search) chooseBeside(best Objective, candidates []Candidate) (price int64, ok bool) {
-	tries := 0
+	tries, sets := 0, x.Sets
 	for i := len(candidates) - 1; i >= 0 && tries < mostBeside; i-- {
 		if !x.isCompany(&candidates[i]) {
 			continue
 		}
 		tries++
 		x.again()
-		if price, ok = x.chooseWithin(best, slices.Delete(slices.Clone(candidates), i, i+1)); ok && !x.deserts(x.Victims) {
+		price, ok = x.chooseWithin(best, slices.Delete(slices.Clone(candidates), i, i+1))
+		sets += x.Sets
+		if x.Sets = sets; ok && !x.deserts(x.Victims) {
 			return price, true
 		}
 	}
-	x.Victims = x.Victims[:0]
+	x.Victims, x.Violations = x.Victims[:0], 0
 	return 0, false
 }
 
