@@ -42,8 +42,10 @@ type claimUsers struct {
 	of   map[types.UID][]*resourceapi.ResourceClaim
 }
 
-// aboutOthers are the filters that go by who else is there.
-var aboutOthers = []string{names.InterPodAffinity, names.PodTopologySpread, names.VolumeRestrictions, names.NodeVolumeLimits}
+// AboutOthers are the filters that go by which pods are where, beside those by room and devices.
+func AboutOthers() []string {
+	return []string{names.InterPodAffinity, names.PodTopologySpread, names.VolumeRestrictions, names.NodeVolumeLimits}
+}
 
 // Clearable returns the nodes that might take the pod once all have left who may, in the order in which they first reached the judge. Of some of them MakeWay
 // says that they do not.
@@ -65,7 +67,7 @@ func (c *Case) Clearable(w *Way) []string {
 	var list []string
 	c.without(gone, w, func(p *prefilter) {
 		if p.refusal == nil {
-			p.state.SetSkipFilterPlugins(p.state.GetSkipFilterPlugins().Union(sets.New(append(aboutOthers, w.Counted...)...)))
+			p.state.SetSkipFilterPlugins(p.state.GetSkipFilterPlugins().Union(sets.New(append(AboutOthers(), w.Counted...)...)))
 			list = c.feasible(p.state, p.left(nodes), nil)
 		}
 	})

@@ -165,9 +165,9 @@ func (qs *queries) setOf(q *query) *nodeSet {
 	return q.set
 }
 
-// wantsAsIs reports whether some of what the query's pod asks for is in no vector, and in no rule of the core's.
+// wantsAsIs reports whether some of what the query's pod asks for is in no vector, and in no rule of the core's. Others leave for a gang by room alone, so that only devices count.
 func (qs *queries) wantsAsIs(q *query, p *Pod) bool {
-	return len(q.uncounted) > 0 || judge.ClaimsDevices(qs.judge, p.object) || len(qs.countedByCore(p)) < len(aboutOthers)
+	return len(q.uncounted) > 0 || judge.ClaimsDevices(qs.judge, p.object) || p.gang() == nil && len(qs.countedByCore(p)) < len(judge.AboutOthers())
 }
 
 // insert keeps the pods in the order of priority and arrival.
@@ -336,10 +336,7 @@ func (qs *queries) offer(list ...*query) {
 func (q *query) holdBack(out hands) {
 	q.names, q.refused = nil, true
 	if out < placeKept {
-		q.ranAt = 0
-		if !q.evicting {
-			q.lastRun = 0
-		}
+		q.ranAt, q.lastRun = 0, 0
 	}
 }
 
@@ -409,10 +406,7 @@ func (qs *queries) nodesFor(q *query, judged *judge.Case) []string {
 	return list
 }
 
-// aboutOthers are the filters that go by which pods are where, beside those by room and devices.
-var aboutOthers = []string{names.PodTopologySpread, names.InterPodAffinity, names.NodeVolumeLimits, names.VolumeRestrictions}
-
-// countedByCore are those of these filters of which the core counts all that they say of the pod by itself: where it stands to other pods, if each of its rules is one of the core's and
+// countedByCore are those of judge.AboutOthers of which the core counts all that they say of the pod by itself: where it stands to other pods, if each of its rules is one of the core's and
 // nobody else has one that is not; the disks that drivers attach, if all of its own are in its vector, and no driver has to be there; and claims for one pod at a time, which are rules.
 func (qs *queries) countedByCore(p *Pod) (filters []string) {
 	rules := qs.shapes.rules
