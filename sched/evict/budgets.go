@@ -114,15 +114,18 @@ func guardsAny(s *cluster.View, list []Candidate) bool {
 	})
 }
 
-// spared says to which of the candidates goes what budgets can spare.
-type spared uint8
+// spared says to which of the candidates goes what budgets can spare; from 0 on it is to the candidate of that number, and then to the first.
+type spared int
 
 const (
-	toTheFirst spared = iota
-	toTheLast         // as kube-scheduler has it
+	toTheFirst   spared = -3 + iota
+	toTheLast           // as kube-scheduler has it
 	toTheLargest
-	ends
+	toOne
 )
+
+// mostSpared bounds how many candidates are tried as the one to whom goes what budgets can spare.
+const mostSpared = 32
 
 // budgetsLast are the candidates, those last who would violate a budget, and how many of them would not. It is valid until the next call.
 func (x *Search) budgetsLast(list []Candidate, spared spared) (all []Candidate, within int) {
@@ -131,11 +134,14 @@ func (x *Search) budgetsLast(list []Candidate, spared spared) (all []Candidate, 
 		x.turns = append(x.turns, i)
 	}
 	switch spared {
-	case toTheFirst, ends:
+	case toTheFirst:
 	case toTheLast:
 		slices.Reverse(x.turns)
 	case toTheLargest:
 		slices.SortStableFunc(x.turns, func(a, b int) int { return cmp.Compare(x.helps(&list[b]), x.helps(&list[a])) })
+	default:
+		copy(x.turns[1:], x.turns[:spared])
+		x.turns[0] = int(spared)
 	}
 	x.marked = append(x.marked[:0], list...)
 	x.allowance.reset()
@@ -156,10 +162,10 @@ func (x *Search) budgetsLast(list []Candidate, spared spared) (all []Candidate, 
 }
 
 // chooseGuarded chooses where budgets guard some of the candidates. Where they cannot spare all of these, it is tried to give what they can to one end
-// of the candidates and to the other, and to those who leave most room, and the best set is taken.
+// of the candidates and to the other, and to those who leave most room, and as long as some would violate a budget to each by itself; the best set is taken.
 func (x *Search) chooseGuarded(best Objective, list []Candidate) (price int64, ok bool) {
 	price, bite, ok := x.chooseSparing(best, list, toTheFirst)
-	for spared := toTheLast; ok && bite && spared < ends; spared++ {
+	for spared := toTheLast; ok && bite && (spared < toOne || x.Violations > 0 && int(spared) < min(len(list), mostSpared)); spared++ {
 		x.kept = append(x.kept[:0], x.Victims...)
 		violations := x.Violations
 		x.again()
