@@ -118,8 +118,8 @@ func guardsAny(s *cluster.View, list []Candidate) bool {
 type spared int
 
 const (
-	toTheFirst   spared = -3 + iota
-	toTheLast           // as kube-scheduler has it
+	toTheFirst spared = -3 + iota
+	toTheLast         // as kube-scheduler has it
 	toTheLargest
 	toOne
 )
