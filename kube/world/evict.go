@@ -146,7 +146,7 @@ func (x *Exits) Evict(d sched.Decision) {
 	}
 	x.pods.handling(p.object)
 	e := x.of(p)
-	p.exit.leaving = true
+	p.exit.leaving, p.exit.by = true, nil
 	by, serves := d.Purpose.Serves()
 	moves := serves && by == d.Task
 	if by := x.slots.podOf(by); serves && !moves && by != nil {

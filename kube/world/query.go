@@ -40,6 +40,9 @@ type query struct {
 	asIs bool
 	// evicting says that its latest result are nodes where others would have to leave.
 	evicting bool
+	// passedOver says that it was not asked where, as others may leave for another's pod in this round.
+	passedOver bool
+	vain       int // how often others could have left for one of its pods, by upstream's filters, and none did
 	// prepares says that volumes or devices are set aside for its pods.
 	prepares bool
 	result
@@ -313,7 +316,13 @@ func (qs *queries) ask(q *query) []*Pod {
 		qs.recheckAt = min(qs.recheckAt, first.Ready+claimsCome)
 		return nil
 	}
-	qs.postpone(q)
+	switch {
+	case q.passedOver: // it is the first to be asked a little later
+		q.passedOver, q.ranAt, q.lastRun, q.after = false, 0, 0, qs.journal.now+cluster.Second
+		return nil
+	case !qs.awaits(q.pods[0]):
+		qs.postpone(q)
+	}
 	return slices.Clone(q.pods)
 }
 
@@ -393,11 +402,15 @@ func (qs *queries) nodesFor(q *query, judged *judge.Case) []string {
 			stays = append(stays, n.resource)
 		}
 		list = slices.DeleteFunc(judged.FeasibleBut(stays, counted...), closed)
-		if !gang && q.asIs && qs.out < evictorOut { // else it is held back all the same
+		switch {
+		case gang || !q.asIs:
+		case qs.out < evictorOut:
 			cleared, soon := qs.clear(q, judged, list, stays, counted)
 			if list = append(list, cleared...); soon {
 				return nil
 			}
+		case len(list) == 0: // who would have to leave is not asked, as others may leave for one at a time
+			q.passedOver = qs.out == evictorOut
 		}
 	}
 	if q.prefers && len(list) > 1 && !gang && !q.evicting { // where others leave is for the core to choose

@@ -196,6 +196,9 @@ func (l *waiting) settleOne(p *Pod) bool {
 		return false
 	case q != nil:
 		p.doubted, p.choice = p.choice != nil, nil
+		if p.way != nil {
+			q.vain++
+		}
 		l.queries.lift(p)
 		l.slots.gate(p)
 		l.shapes.sets.leave(p.slot.shape.set)

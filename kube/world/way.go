@@ -18,8 +18,8 @@ import (
 // specs, for rules that the core has no words for. Upstream's filters say, node by node, who would have to leave (judge.MakeWay). A rule stands for that as long
 // as the pod waits: it may not come to a node where one of those stays. So policies choose the node as for any rule, and who else has to leave for room.
 //
-// Claims are given back a little later than the pods that used them are gone. Until then nobody else leaves for the pod. As long as a place is kept for it, and then, nobody who asks for something as it is and is no more
-// important is let through to that node.
+// Claims are given back a little later than the pods that used them are gone. Until then nobody else leaves for the pod. As long as a place is kept for it, nobody who asks for something as it is and is no more
+// important is let through to the nodes of which one has that place, and then to the one where it has been. Room is not kept then.
 
 // mostTries is after how many tries no further node is asked who would have to leave, and mostFound after how many that were found.
 const (
@@ -50,12 +50,12 @@ type keptNode struct {
 	until cluster.Time
 }
 
-// clear finds nodes but those that would take the first of the query's pods if others left, and lets the core know who. It begins where the least important pod is that may leave, and
-// where that was in vain so often, as many nodes later. Soon says that a node takes the pod as soon as claims are given back that nobody uses any more.
+// clear finds nodes but those that would take the first of the query's pods if others left, and lets the core know who: one where those leave anyway, if there is any, and else some. It begins
+// where the least important pod is that may leave, and further down where nobody has left by that before. Soon says that a node takes the pod as soon as claims are given back that nobody uses any more.
 func (qs *queries) clear(q *query, judged *judge.Case, but []string, taken []v1.ResourceName, counted []string) (names []string, soon bool) {
 	p := q.pods[0]
 	may := map[string][]*framework.PodInfo{}
-	w := &judge.Way{Taken: taken, Counted: counted, Known: func(uid types.UID) bool { return qs.pods.byUID[uid] != nil }}
+	w := &judge.Way{Taken: taken, Counted: counted, Known: func(uid types.UID) bool { return qs.stays(uid, p) }}
 	w.May = func(node string) []*framework.PodInfo {
 		if _, known := may[node]; !known {
 			may[node] = mayLeave(qs.nodes.byName[node], p, qs.ways.yields)
@@ -69,10 +69,8 @@ func (qs *queries) clear(q *query, judged *judge.Case, but []string, taken []v1.
 	}
 	qs.ways.kept = slices.DeleteFunc(qs.ways.kept, func(k keptNode) bool { return k.pod == p })
 	nodes := slices.DeleteFunc(judged.Clearable(w), func(name string) bool { return slices.Contains(but, name) || qs.closed(q, name) })
-	slices.SortStableFunc(nodes, func(a, b string) int { return cmp.Compare(leastOf(w.May(a)), leastOf(w.May(b))) })
 	found := &way{pod: p}
-	for i := range nodes {
-		name := nodes[(q.failures+i)%len(nodes)]
+	for _, name := range qs.inTurn(nodes, q.vain*mostFound, w) {
 		if w.Tries >= mostTries || len(names) == mostFound {
 			break
 		}
@@ -80,15 +78,44 @@ func (qs *queries) clear(q *query, judged *judge.Case, but []string, taken []v1.
 		if !ok || len(must) == 0 {
 			continue
 		}
-		names, found.nodes = append(names, name), append(found.nodes, qs.nodes.byName[name])
+		var holders []*Pod
 		for _, info := range must {
-			found.holders = append(found.holders, qs.pods.byUID[info.Pod.UID])
+			holders = append(holders, qs.pods.byUID[info.Pod.UID])
 		}
+		if !slices.ContainsFunc(holders, func(o *Pod) bool { return !o.goes() }) {
+			names, found.nodes, found.holders = []string{name}, []*node{qs.nodes.byName[name]}, holders
+			break
+		}
+		names, found.nodes, found.holders = append(names, name), append(found.nodes, qs.nodes.byName[name]), append(found.holders, holders...)
 	}
 	if len(names) > 0 {
 		qs.declare(found)
 	}
 	return names, false
+}
+
+// inTurn are the nodes where somebody leaves anyway, and then the others, those first where the least important pod is that may leave, from so many on.
+func (qs *queries) inTurn(nodes []string, from int, w *judge.Way) []string {
+	going, others := []string(nil), []string(nil)
+	for _, name := range nodes {
+		if slices.ContainsFunc(w.May(name), func(info *framework.PodInfo) bool { return qs.pods.byUID[info.Pod.UID].goes() }) {
+			going = append(going, name)
+		} else {
+			others = append(others, name)
+		}
+	}
+	if len(others) > 0 {
+		slices.SortStableFunc(others, func(a, b string) int { return cmp.Compare(leastOf(w.May(a)), leastOf(w.May(b))) })
+		at := from % len(others)
+		others = slices.Concat(others[at:], others[:at])
+	}
+	return append(going, others...)
+}
+
+// stays reports whether the pod is there, as far as that counts for the other one: not if it is about to be gone, and nobody need ask for that.
+func (qs *queries) stays(uid types.UID, of *Pod) bool {
+	p := qs.pods.byUID[uid]
+	return p != nil && (p.object.DeletionTimestamp == nil || qs.ways.yields(p, of))
 }
 
 // leastOf is the least priority of the pods.
@@ -171,6 +198,7 @@ func (qs *queries) keep(p *Pod, n *node) bool {
 		at = len(qs.ways.kept)
 		qs.ways.kept = append(qs.ways.kept, keptNode{p, n, qs.journal.now + claimsCome})
 	}
+	qs.ways.kept[at].node = n
 	until := qs.ways.kept[at].until
 	if until > qs.journal.now {
 		qs.recheckAt = min(qs.recheckAt, until)
@@ -183,14 +211,14 @@ func (qs *queries) awaits(p *Pod) bool {
 	return slices.ContainsFunc(qs.ways.kept, func(k keptNode) bool { return k.pod == p && k.until > qs.journal.now })
 }
 
-// closed reports whether the query's pods are not to come to the node: it is left to others, or one that is no less important has a place kept there, or will have.
+// closed reports whether the query's pods are not to come to the node: it is left to others, or one that is no less important has a place kept on one of those that it could have, or what it asks for is about to be given back there.
 func (qs *queries) closed(q *query, name string) bool {
 	if qs.nodes.leftAlone(name) {
 		return true
 	}
 	first := q.pods[0]
 	keeps := func(p *Pod, n *node) bool {
-		return q.asIs && p.query != q && p.priority() >= first.priority() && n.object.Name == name
+		return q.asIs && p != first && p.priority() >= first.priority() && n.object.Name == name
 	}
 	return slices.ContainsFunc(qs.ways.list, func(w *way) bool {
 		return w.kept && w.pod.Stage == Waiting && slices.ContainsFunc(w.nodes, func(n *node) bool { return keeps(w.pod, n) })

@@ -188,12 +188,15 @@ func (r *rig) run(seconds int, after func()) string {
 
 // Who is going anyway is waited for, however long that takes, and also by a new core.
 func TestWhoGoesAnywayIsWaitedFor(t *testing.T) {
-	r := deviceRig(t, 2, 1, 3)
+	const nodes = 2 * mostFound
+	r := deviceRig(t, nodes, 1, nodes+1)
 	low := r.has(t, "c0", "gpu-0", "low1 cpu=1 priority=5", "n1")
-	r.has(t, "c1", "gpu-0", "low2 cpu=1 priority=1", "n2")
+	for i := 1; i < nodes; i++ {
+		r.has(t, fmt.Sprint("c", i), "gpu-0", fmt.Sprintf("less%d cpu=1 priority=1", i), nodeName(i+1))
+	}
 	r.granted(low)
 	r.turn()
-	r.comes(t, "c2", "high cpu=1 priority=10")
+	r.comes(t, fmt.Sprint("c", nodes), "high cpu=1 priority=10")
 	if told := r.run(20, func() {}); told != "" {
 		t.Errorf("%q, want nobody told", told)
 	}

@@ -112,7 +112,7 @@ func New(j *judge.Judge, o Options) *World {
 	slots.evictable, slots.yieldsTo = exits.allows, exits.yieldsTo
 	queries.ways.yields = func(p, by *Pod) bool {
 		e := exits.of(p)
-		return e != nil && p.exit.protectedUntil <= journal.now && (p.Ours || e == exits.of(by))
+		return e != nil && (p.exit.protectedUntil <= journal.now || p.goes()) && (p.Ours || e == exits.of(by))
 	}
 	placed := &placed{
 		journal: journal, judge: j, pods: pods, nodes: nodes, shapes: shapes, slots: slots, exits: exits,

@@ -165,7 +165,11 @@ func (x *Search) budgetsLast(list []Candidate, spared spared) (all []Candidate, 
 // of the candidates and to the other, and to those who leave most room, and as long as some would violate a budget to each by itself; the best set is taken.
 func (x *Search) chooseGuarded(best Objective, list []Candidate) (price int64, ok bool) {
 	price, bite, ok := x.chooseSparing(best, list, toTheFirst)
+	bite = bite && slices.ContainsFunc(list, func(c Candidate) bool { return spares(x.s, c.Task) }) // else it is all the same to whom
 	for spared := toTheLast; ok && bite && (spared < toOne || x.Violations > 0 && int(spared) < min(len(list), mostSpared)); spared++ {
+		if spared >= toOne && !spares(x.s, list[spared].Task) {
+			continue // all the same as to give it to the first
+		}
 		x.kept = append(x.kept[:0], x.Victims...)
 		violations := x.Violations
 		x.again()
@@ -180,6 +184,12 @@ func (x *Search) chooseGuarded(best Objective, list []Candidate) (price int64, o
 		price = x.chooseAmongFirst(list, price)
 	}
 	return price, ok
+}
+
+// spares reports whether budgets guard the task, and each can spare somebody.
+func spares(s *cluster.View, t cluster.TaskID) bool {
+	guards := cluster.GuardsOf(s, t)
+	return len(guards) > 0 && !slices.ContainsFunc(guards, func(b cluster.BudgetID) bool { return cluster.Left(s, b) <= 0 })
 }
 
 // chooseAmongFirst looks for a set among as few of the first candidates as there is one, with what budgets can spare given to the largest: it may be better than the
