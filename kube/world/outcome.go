@@ -73,7 +73,7 @@ func (b *Binds) Judge(ctx context.Context, d sched.Decision) (*Pod, *fwk.Status)
 	}
 	if !status.IsSuccess() {
 		// What it asks for may have yet to be given back by those who have left.
-		late := p.Refusals < quickRefusals && p.way != nil && slices.Contains(p.way.nodes, n) && status.Plugin() == names.DynamicResources && b.waiting.queries.keep(p, n)
+		late := p.Refusals < quickRefusals && p.way != nil && slices.Contains(p.way.nodes, n) && status.Plugin() == names.DynamicResources && b.waiting.queries.ways.keep(p, n)
 		b.refuse(p, status.Code() == fwk.Pending || late)
 		return p, status
 	}
@@ -85,7 +85,7 @@ func (b *Binds) Judge(ctx context.Context, d sched.Decision) (*Pod, *fwk.Status)
 	p.node = n
 	if p.query != nil {
 		// The query has its result; what it is known by need not be kept.
-		b.waiting.queries.lift(p)
+		b.waiting.queries.ways.lift(p)
 		p.query = nil
 		info, _ := p.read()
 		demand, _ := b.shapes.demand(p, info)

@@ -38,11 +38,7 @@ type query struct {
 	uncounted []need
 	// asIs says that some of what its pods ask for has to be free as it is: no vector says it and no rule, or it is a device.
 	asIs bool
-	// evicting says that its latest result are nodes where others would have to leave.
-	evicting bool
-	// passedOver says that it was not asked where, as others may leave for another's pod in this round.
-	passedOver bool
-	vain       int // how often others could have left for one of its pods, by upstream's filters, and none did
+	vain int // how often others could have left for one of its pods, by upstream's filters, and none did
 	// prepares says that volumes or devices are set aside for its pods.
 	prepares bool
 	result
@@ -60,6 +56,10 @@ type result struct {
 	names    []string    // of nodes, until they are offered
 	shortage string      // why its pods have no devices beside others of their gang; empty if that is not known
 	judged   *judge.Case // open while some of the pods are in the core's hands
+	// evicting says that they are nodes where others would have to leave.
+	evicting bool
+	// passedOver says that it was not asked where, as others may leave for another's pod in this round.
+	passedOver bool
 }
 
 // queries keeps the queries that pods await, by what these request. A query lives as long
@@ -80,7 +80,7 @@ type queries struct {
 	// preparations is for how many of the pods that are let through volumes and devices may
 	// be set aside.
 	preparations int
-	ways         ways
+	ways         *ways
 	chosen       []*judge.Choice // devices, in this turn, for pods that do not have them yet
 	out          hands           // as of the latest survey, and what was let through since
 }
@@ -134,10 +134,7 @@ func (qs *queries) begin() {
 	}
 	clear(qs.byKey)
 	qs.open = qs.open[:0]
-	for len(qs.ways.list) > 0 {
-		qs.forgetWay(qs.ways.list[0])
-	}
-	qs.ways.kept = nil
+	qs.ways.begin()
 }
 
 // has reports whether the query was not given up.
@@ -155,7 +152,7 @@ func (qs *queries) await(p *Pod, demand cluster.Vector, uncounted []need) {
 	qs.pods.move(p, AwaitingQuery)
 	p.query, p.Why = q, ""
 	q.uncounted = uncounted
-	q.asIs = qs.wantsAsIs(q, p)
+	q.asIs = q.wantsAsIs(qs, p)
 	q.insert(p)
 	q.ranAt = 0 // a new pod wants a result at once
 }
@@ -169,7 +166,7 @@ func (qs *queries) setOf(q *query) *nodeSet {
 }
 
 // wantsAsIs reports whether some of what the query's pod asks for is in no vector, and in no rule of the core's. Others leave for a gang by room alone, so that only devices count.
-func (qs *queries) wantsAsIs(q *query, p *Pod) bool {
+func (q *query) wantsAsIs(qs *queries, p *Pod) bool {
 	return len(q.uncounted) > 0 || judge.ClaimsDevices(qs.judge, p.object) || p.gang() == nil && len(qs.countedByCore(p)) < len(judge.AboutOthers())
 }
 
@@ -185,7 +182,7 @@ func before(a, b *Pod) int {
 
 // leave takes the pod out of its query.
 func (qs *queries) leave(p *Pod) {
-	qs.lift(p)
+	qs.ways.lift(p)
 	q := p.query
 	p.query = nil
 	q.pods = slices.DeleteFunc(q.pods, func(other *Pod) bool { return other == p })
@@ -294,9 +291,9 @@ func (qs *queries) run(q *query) []*Pod {
 func (qs *queries) ask(q *query) []*Pod {
 	qs.pods.handling(q.pods[0].object)
 	for _, p := range q.pods {
-		qs.lift(p)
+		qs.ways.lift(p)
 	}
-	q.asIs = qs.wantsAsIs(q, q.pods[0])
+	q.asIs = q.wantsAsIs(qs, q.pods[0])
 	q.ranAt, q.lastRun, q.shortage = qs.journal.changes, qs.journal.now, ""
 	q.prefers = judge.Prefers(q.pods[0].object) || qs.nodes.softTaints > 0
 	judged, refusal := qs.judge.Case(q.pods[0].object, nil)
@@ -320,7 +317,7 @@ func (qs *queries) ask(q *query) []*Pod {
 	case q.passedOver: // it is the first to be asked a little later
 		q.passedOver, q.ranAt, q.lastRun, q.after = false, 0, 0, qs.journal.now+cluster.Second
 		return nil
-	case !qs.awaits(q.pods[0]):
+	case !qs.ways.awaits(q.pods[0]):
 		qs.postpone(q)
 	}
 	return slices.Clone(q.pods)
@@ -333,7 +330,7 @@ func (qs *queries) offer(list ...*query) {
 		switch {
 		case len(q.names) == 0:
 		case collide:
-			qs.lift(q.pods[0])
+			qs.ways.lift(q.pods[0])
 			q.holdBack(qs.out)
 		default:
 			qs.let(q)
@@ -390,9 +387,9 @@ func (qs *queries) nodesFor(q *query, judged *judge.Case) []string {
 	if gang {
 		enough = 0
 	}
-	closed := func(name string) bool { return qs.closed(q, name) }
+	closed := func(name string) bool { return qs.ways.closed(q, name) }
 	list := slices.DeleteFunc(judged.Feasible(enough), closed)
-	if q.evicting = qs.mayEvict(q) && (len(list) == 0 || gang) && !qs.awaits(q.pods[0]); q.evicting {
+	if q.evicting = qs.mayEvict(q) && (len(list) == 0 || gang) && !qs.ways.awaits(q.pods[0]); q.evicting {
 		var counted []string
 		if !gang { // whose devices are looked for on nodes where nobody has to leave for a rule
 			counted = qs.countedByCore(q.pods[0])
@@ -405,7 +402,7 @@ func (qs *queries) nodesFor(q *query, judged *judge.Case) []string {
 		switch {
 		case gang || !q.asIs:
 		case qs.out < evictorOut:
-			cleared, soon := qs.clear(q, judged, list, stays, counted)
+			cleared, soon := qs.ways.clear(q, judged, list, stays, counted)
 			if list = append(list, cleared...); soon {
 				return nil
 			}
@@ -482,8 +479,7 @@ func (qs *queries) settle() {
 
 // recheck lets all queries be run again once in a while.
 func (qs *queries) recheck() {
-	qs.prune()
-	if qs.journal.now >= qs.recheckAt {
+	if opened := qs.ways.prune(); opened || qs.journal.now >= qs.recheckAt {
 		qs.recheckAt = qs.journal.now + recheckEvery
 		qs.journal.changes++
 	}
@@ -502,7 +498,7 @@ func (qs *queries) wake(room bool) cluster.Time {
 		if len(q.pods) == 0 {
 			continue
 		}
-		wake = min(wake, qs.recheckAt)
+		wake = min(wake, qs.recheckAt, qs.ways.opens)
 		if room && qs.worthRunning(q) {
 			wake = min(wake, qs.nextRun(q))
 		}

@@ -199,7 +199,7 @@ func (l *waiting) settleOne(p *Pod) bool {
 		if p.way != nil {
 			q.vain++
 		}
-		l.queries.lift(p)
+		l.queries.ways.lift(p)
 		l.slots.gate(p)
 		l.shapes.sets.leave(p.slot.shape.set)
 		l.pods.move(p, AwaitingQuery)

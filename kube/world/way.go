@@ -37,8 +37,13 @@ type way struct {
 
 // ways keeps them, in the order in which they were found, and nodes for a while where nobody has to leave any more.
 type ways struct {
-	list []*way
-	kept []keptNode
+	journal *journal
+	pods    *Pods
+	nodes   *nodes
+	rules   *rules
+	list    []*way
+	kept    []keptNode
+	opens   cluster.Time // when the next of them is not kept any more
 	// yields says of a pod whether it may be evicted now, for another.
 	yields func(p, by *Pod) bool
 }
@@ -52,25 +57,25 @@ type keptNode struct {
 
 // clear finds nodes but those that would take the first of the query's pods if others left, and lets the core know who: one where those leave anyway, if there is any, and else some. It begins
 // where the least important pod is that may leave, and further down where nobody has left by that before. Soon says that a node takes the pod as soon as claims are given back that nobody uses any more.
-func (qs *queries) clear(q *query, judged *judge.Case, but []string, taken []v1.ResourceName, counted []string) (names []string, soon bool) {
+func (ws *ways) clear(q *query, judged *judge.Case, but []string, taken []v1.ResourceName, counted []string) (names []string, soon bool) {
 	p := q.pods[0]
 	may := map[string][]*framework.PodInfo{}
-	w := &judge.Way{Taken: taken, Counted: counted, Known: func(uid types.UID) bool { return qs.stays(uid, p) }}
+	w := &judge.Way{Taken: taken, Counted: counted, Known: func(uid types.UID) bool { return ws.stays(uid, p) }}
 	w.May = func(node string) []*framework.PodInfo {
 		if _, known := may[node]; !known {
-			may[node] = mayLeave(qs.nodes.byName[node], p, qs.ways.yields)
+			may[node] = mayLeave(ws.nodes.byName[node], p, ws.yields)
 		}
 		return may[node]
 	}
 	for _, name := range judged.Soon(w) {
-		if !slices.Contains(but, name) && !qs.closed(q, name) {
-			return nil, qs.keep(p, qs.nodes.byName[name])
+		if !slices.Contains(but, name) && !ws.closed(q, name) {
+			return nil, ws.keep(p, ws.nodes.byName[name])
 		}
 	}
-	qs.ways.kept = slices.DeleteFunc(qs.ways.kept, func(k keptNode) bool { return k.pod == p })
-	nodes := slices.DeleteFunc(judged.Clearable(w), func(name string) bool { return slices.Contains(but, name) || qs.closed(q, name) })
+	ws.kept = slices.DeleteFunc(ws.kept, func(k keptNode) bool { return k.pod == p })
+	nodes := slices.DeleteFunc(judged.Clearable(w), func(name string) bool { return slices.Contains(but, name) || ws.closed(q, name) })
 	found := &way{pod: p}
-	for _, name := range qs.inTurn(nodes, q.vain*mostFound, w) {
+	for _, name := range ws.inTurn(nodes, q.vain*mostFound, w) {
 		if w.Tries >= mostTries || len(names) == mostFound {
 			break
 		}
@@ -80,25 +85,25 @@ func (qs *queries) clear(q *query, judged *judge.Case, but []string, taken []v1.
 		}
 		var holders []*Pod
 		for _, info := range must {
-			holders = append(holders, qs.pods.byUID[info.Pod.UID])
+			holders = append(holders, ws.pods.byUID[info.Pod.UID])
 		}
 		if !slices.ContainsFunc(holders, func(o *Pod) bool { return !o.goes() }) {
-			names, found.nodes, found.holders = []string{name}, []*node{qs.nodes.byName[name]}, holders
+			names, found.nodes, found.holders = []string{name}, []*node{ws.nodes.byName[name]}, holders
 			break
 		}
-		names, found.nodes, found.holders = append(names, name), append(found.nodes, qs.nodes.byName[name]), append(found.holders, holders...)
+		names, found.nodes, found.holders = append(names, name), append(found.nodes, ws.nodes.byName[name]), append(found.holders, holders...)
 	}
 	if len(names) > 0 {
-		qs.declare(found)
+		ws.declare(found)
 	}
 	return names, false
 }
 
 // inTurn are the nodes where somebody leaves anyway, and then the others, those first where the least important pod is that may leave, from so many on.
-func (qs *queries) inTurn(nodes []string, from int, w *judge.Way) []string {
+func (ws *ways) inTurn(nodes []string, from int, w *judge.Way) []string {
 	going, others := []string(nil), []string(nil)
 	for _, name := range nodes {
-		if slices.ContainsFunc(w.May(name), func(info *framework.PodInfo) bool { return qs.pods.byUID[info.Pod.UID].goes() }) {
+		if slices.ContainsFunc(w.May(name), func(info *framework.PodInfo) bool { return ws.pods.byUID[info.Pod.UID].goes() }) {
 			going = append(going, name)
 		} else {
 			others = append(others, name)
@@ -113,9 +118,9 @@ func (qs *queries) inTurn(nodes []string, from int, w *judge.Way) []string {
 }
 
 // stays reports whether the pod is there, as far as that counts for the other one: not if it is about to be gone, and nobody need ask for that.
-func (qs *queries) stays(uid types.UID, of *Pod) bool {
-	p := qs.pods.byUID[uid]
-	return p != nil && (p.object.DeletionTimestamp == nil || qs.ways.yields(p, of))
+func (ws *ways) stays(uid types.UID, of *Pod) bool {
+	p := ws.pods.byUID[uid]
+	return p != nil && (p.object.DeletionTimestamp == nil || ws.yields(p, of))
 }
 
 // leastOf is the least priority of the pods.
@@ -161,73 +166,91 @@ func mayLeave(n *node, of *Pod, yields func(p, by *Pod) bool) []*framework.PodIn
 }
 
 // declare has the core know of a way: its pod comes to no node where one of the holders stays.
-func (qs *queries) declare(w *way) {
-	qs.ways.list = append(qs.ways.list, w)
+func (ws *ways) declare(w *way) {
+	ws.list = append(ws.list, w)
 	w.pod.way = w
 	for _, p := range w.holders {
 		p.bars = append(p.bars, w.tag())
 	}
-	qs.shapes.rules.regroup(append(slices.Clone(w.holders), w.pod))
+	ws.rules.regroup(append(slices.Clone(w.holders), w.pod))
 }
 
 // lift ends what the pod's way says to the core, if there is one.
-func (qs *queries) lift(p *Pod) {
+func (ws *ways) lift(p *Pod) {
 	w := p.way
 	if w == nil {
 		return
 	}
-	qs.forgetWay(w)
-	known := slices.DeleteFunc(append(slices.Clone(w.holders), p), func(o *Pod) bool { return !qs.pods.has(o) })
+	ws.forget(w)
+	known := slices.DeleteFunc(append(slices.Clone(w.holders), p), func(o *Pod) bool { return !ws.pods.has(o) })
 	slices.SortFunc(known, byOrder)
-	qs.shapes.rules.regroup(slices.Compact(known))
+	ws.rules.regroup(slices.Compact(known))
 }
 
-// forgetWay takes a way out of the list, and from its pods.
-func (qs *queries) forgetWay(w *way) {
+// begin forgets all, for a new core, to which all pods are told anew.
+func (ws *ways) begin() {
+	for len(ws.list) > 0 {
+		ws.forget(ws.list[0])
+	}
+	ws.kept, ws.opens = nil, cluster.Never
+}
+
+// forget takes a way out of the list, and from its pods.
+func (ws *ways) forget(w *way) {
 	w.pod.way = nil
 	for _, p := range w.holders {
 		p.bars = slices.DeleteFunc(p.bars, func(tag string) bool { return tag == w.tag() })
 	}
-	qs.ways.list = slices.DeleteFunc(qs.ways.list, func(o *way) bool { return o == w })
+	ws.list = slices.DeleteFunc(ws.list, func(o *way) bool { return o == w })
 }
 
 // keep keeps the node for the pod until what it asks for has been given back, or has not for long, and reports whether it is kept.
-func (qs *queries) keep(p *Pod, n *node) bool {
-	at := slices.IndexFunc(qs.ways.kept, func(k keptNode) bool { return k.pod == p })
+func (ws *ways) keep(p *Pod, n *node) bool {
+	at := slices.IndexFunc(ws.kept, func(k keptNode) bool { return k.pod == p })
 	if at < 0 {
-		at = len(qs.ways.kept)
-		qs.ways.kept = append(qs.ways.kept, keptNode{p, n, qs.journal.now + claimsCome})
+		at = len(ws.kept)
+		ws.kept = append(ws.kept, keptNode{p, n, ws.journal.now + claimsCome})
 	}
-	qs.ways.kept[at].node = n
-	until := qs.ways.kept[at].until
-	if until > qs.journal.now {
-		qs.recheckAt = min(qs.recheckAt, until)
+	ws.kept[at].node = n
+	until := ws.kept[at].until
+	if until > ws.journal.now {
+		ws.opens = min(ws.opens, until)
 	}
-	return until > qs.journal.now
+	return until > ws.journal.now
 }
 
 // awaits reports whether a node is kept for the pod until what it asks for has been given back.
-func (qs *queries) awaits(p *Pod) bool {
-	return slices.ContainsFunc(qs.ways.kept, func(k keptNode) bool { return k.pod == p && k.until > qs.journal.now })
+func (ws *ways) awaits(p *Pod) bool {
+	return slices.ContainsFunc(ws.kept, func(k keptNode) bool { return k.pod == p && k.until > ws.journal.now })
 }
 
 // closed reports whether the query's pods are not to come to the node: it is left to others, or one that is no less important has a place kept on one of those that it could have, or what it asks for is about to be given back there.
-func (qs *queries) closed(q *query, name string) bool {
-	if qs.nodes.leftAlone(name) {
+func (ws *ways) closed(q *query, name string) bool {
+	if ws.nodes.leftAlone(name) {
 		return true
 	}
 	first := q.pods[0]
 	keeps := func(p *Pod, n *node) bool {
 		return q.asIs && p != first && p.priority() >= first.priority() && n.object.Name == name
 	}
-	return slices.ContainsFunc(qs.ways.list, func(w *way) bool {
+	return slices.ContainsFunc(ws.list, func(w *way) bool {
 		return w.kept && w.pod.Stage == Waiting && slices.ContainsFunc(w.nodes, func(n *node) bool { return keeps(w.pod, n) })
-	}) || slices.ContainsFunc(qs.ways.kept, func(k keptNode) bool { return k.until > qs.journal.now && keeps(k.pod, k.node) })
+	}) || slices.ContainsFunc(ws.kept, func(k keptNode) bool { return k.until > ws.journal.now && keeps(k.pod, k.node) })
 }
 
-// prune forgets what was kept for pods that do not wait any more.
-func (qs *queries) prune() {
-	qs.ways.kept = slices.DeleteFunc(qs.ways.kept, func(k keptNode) bool { return !qs.pods.has(k.pod) || k.pod.placed() })
+// prune forgets what was kept for pods that do not wait any more, and reports whether a node has been kept for long enough.
+func (ws *ways) prune() (opened bool) {
+	ws.kept = slices.DeleteFunc(ws.kept, func(k keptNode) bool { return !ws.pods.has(k.pod) || k.pod.placed() })
+	if ws.opens > ws.journal.now {
+		return false
+	}
+	ws.opens = cluster.Never
+	for _, k := range ws.kept {
+		if k.until > ws.journal.now {
+			ws.opens = min(ws.opens, k.until)
+		}
+	}
+	return true
 }
 
 // tag is that of those who have what the pod asks for.

@@ -103,6 +103,7 @@ func New(j *judge.Judge, o Options) *World {
 		journal: journal, judge: j, backoff: o.Backoff, pods: pods, nodes: nodes, shapes: shapes, slots: slots, queue: queue,
 		byKey: map[string]*query{}, preparations: math.MaxInt,
 	}
+	queries.ways = &ways{journal: journal, pods: pods, nodes: nodes, rules: rules, opens: cluster.Never}
 	waiting := &waiting{
 		journal: journal, judge: j, backoff: o.Backoff, pods: pods, nodes: nodes, shapes: shapes, slots: slots, queue: queue, queries: queries,
 		closed: map[string]bool{},
