@@ -67,7 +67,7 @@ func (c *Case) Clearable(w *Way) []string {
 	var list []string
 	c.without(gone, w, func(p *prefilter) {
 		if p.refusal == nil {
-			p.state.SetSkipFilterPlugins(p.state.GetSkipFilterPlugins().Union(sets.New(append(AboutOthers(), w.Counted...)...)))
+			skip(p.state, append(AboutOthers(), w.Counted...))
 			list = c.feasible(p.state, p.left(nodes), nil)
 		}
 	})
@@ -87,7 +87,7 @@ func (c *Case) Soon(w *Way) (list []string) {
 		for _, info := range p.left(c.judge.view.all) {
 			nodes = append(nodes, withoutUse(info.(*framework.NodeInfo), w.Taken))
 		}
-		p.state.SetSkipFilterPlugins(p.state.GetSkipFilterPlugins().Union(sets.New(w.Counted...)))
+		skip(p.state, w.Counted)
 		list = c.feasible(p.state, nodes, nil)
 	})
 	return list
@@ -150,7 +150,7 @@ func (c *Case) passes(info *framework.NodeInfo, gone map[types.UID]*framework.Po
 				return
 			}
 		}
-		p.state.SetSkipFilterPlugins(p.state.GetSkipFilterPlugins().Union(sets.New(w.Counted...)))
+		skip(p.state, w.Counted)
 		passes = len(c.feasible(p.state, []fwk.NodeInfo{withoutUse(left, w.Taken)}, nil)) > 0
 	})
 	return passes

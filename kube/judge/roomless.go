@@ -28,9 +28,14 @@ func (c *Case) FeasibleBut(stays []v1.ResourceName, filters ...string) []string 
 	state := c.state
 	if len(filters) > 0 {
 		state = c.state.Clone()
-		state.SetSkipFilterPlugins(c.state.GetSkipFilterPlugins().Union(sets.New(filters...)))
+		skip(state, filters)
 	}
 	return c.feasible(state, emptied, nil)
+}
+
+// skip leaves out these filters as well.
+func skip(state fwk.CycleState, filters []string) {
+	state.SetSkipFilterPlugins(state.GetSkipFilterPlugins().Union(sets.New(filters...)))
 }
 
 // withoutUse is the node with all of its pods, which take no room but of the resources that stay. What it shares with the node is not to be changed.

@@ -235,16 +235,16 @@ func (x *Exits) Dismiss() []*Pod {
 
 // hinges reports whether somebody has to go first with whom the pod would leave: one of whom a budget can spare nobody, as far as is known, and whom the API server may well keep, so that the others would leave in vain.
 func (e *budget) hinges(p *Pod) bool {
-	if by := p.exit.by; by != nil && !e.BestEffort && !p.exit.kept() {
+	if by := p.exit.by; by != nil && !e.BestEffort && !p.exit.unspared() {
 		return slices.ContainsFunc(by.exit.told, func(o *Pod) bool {
-			return o.exit.leaving && o.exit.by == by && o.exit.kept() && o.object.DeletionTimestamp == nil
+			return o.exit.leaving && o.exit.by == by && o.exit.unspared() && o.object.DeletionTimestamp == nil
 		})
 	}
 	return false
 }
 
-// kept reports whether a budget that guards the pod can spare nobody.
-func (x *exit) kept() bool {
+// unspared reports whether a budget that guards the pod can spare nobody.
+func (x *exit) unspared() bool {
 	return slices.ContainsFunc(x.guards, func(g *guard) bool { return g.object.Status.DisruptionsAllowed <= 0 })
 }
 

@@ -156,7 +156,7 @@ func mayLeave(n *node, of *Pod, yields func(p, by *Pod) bool) []*framework.PodIn
 		return 0
 	}
 	slices.SortFunc(list, func(a, b *Pod) int {
-		return cmp.Or(first(!a.goes(), !b.goes()), first(a.exit.kept(), b.exit.kept()), cmp.Compare(b.priority(), a.priority()), cmp.Compare(a.order, b.order))
+		return cmp.Or(first(!a.goes(), !b.goes()), first(a.exit.unspared(), b.exit.unspared()), cmp.Compare(b.priority(), a.priority()), cmp.Compare(a.order, b.order))
 	})
 	may := make([]*framework.PodInfo, 0, len(list))
 	for _, p := range list {
