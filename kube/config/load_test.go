@@ -74,7 +74,7 @@ profiles:
 	want.LeaderElection.LeaderElect = false
 	want.ClientConnection.QPS = -1
 	want.EnableProfiling = false
-	few := config.Evictions{Enabled: true, AtOnce: 2, PerMinute: 60, Budgets: config.Hard}
+	few := config.Evictions{Enabled: true, Pace: config.Pace{AtOnce: 2, PerMinute: 60_000}, Moves: config.Pace{AtOnce: 16, PerMinute: 60}, Budgets: config.Hard}
 	want.Profiles = []config.Profile{
 		{SchedulerName: "fairlead", Policy: chosen.Policy{Name: "random", Options: policies.Settings{"tie_break": "random"}}, Seed: chosen.DefaultSeed, Evictions: want.Profiles[0].Evictions},
 		{SchedulerName: "batch", Policy: chosen.Policy{Name: "bfd", Options: policies.Settings{"tie_break": "random"}}, Seed: 1<<64 - 1, Evictions: want.Profiles[0].Evictions},

@@ -105,6 +105,7 @@ func TestOldFile(t *testing.T) {
 	old.Old = nil
 	was := config.Default()
 	was.Profiles[0].Policy.Name = "kube"
+	was.Profiles[0].Evictions.Enabled, was.Profiles[0].Evictions.Pace = false, config.Pace{AtOnce: 16, PerMinute: 60}
 	if diff := cmp.Diff(was, old); diff != "" {
 		t.Errorf("default of then -, old +\n%s", diff)
 	}

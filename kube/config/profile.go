@@ -33,14 +33,24 @@ type Profile struct {
 
 // Evictions say whether pods of a profile may be evicted, how fast, and what a PodDisruptionBudget has to say in it.
 type Evictions struct {
+	// Enabled is so for whoever does not say that it is not, as with kube-scheduler.
 	Enabled bool `json:"enabled"`
+	Pace         // of those that make room
+	// Moves is that of pods that leave for their own sake, to come to another node.
+	Moves Pace `json:"moves"`
+	// Budgets says what becomes of a PodDisruptionBudget that an eviction to make room would violate: Hard or BestEffort.
+	Budgets string `json:"budgets"`
+	// ExemptSystem keeps pods of the system's priorities, 2,000,000,000 and above, from being evicted for anybody.
+	ExemptSystem bool `json:"exemptSystem"`
+}
+
+// Pace is how fast pods may be evicted.
+type Pace struct {
 	// AtOnce is how many pods may be on their way out at the same time, from the
 	// request until they are gone.
 	AtOnce int `json:"atOnce"`
 	// PerMinute is how many may be asked to go in a minute.
 	PerMinute int `json:"perMinute"`
-	// Budgets says what becomes of a PodDisruptionBudget that an eviction to make room would violate: Hard or BestEffort.
-	Budgets string `json:"budgets"`
 }
 
 // What Evictions.Budgets may be.
@@ -50,6 +60,9 @@ const (
 	// BestEffort is kube-scheduler's way: the pod is deleted. Pods go first whose eviction violates no budget.
 	BestEffort = "bestEffort"
 )
+
+// silent is a profile that says nothing.
+func silent() Profile { return Profile{Evictions: Evictions{Enabled: true}} }
 
 // complete fills in what the profile leaves out.
 func (p *Profile) complete(known policies.List) {
@@ -63,20 +76,25 @@ func (p *Profile) complete(known policies.List) {
 		p.Seed = chosen.DefaultSeed
 	}
 	p.Policy.Check(known) // so that it says what it is made of; what is wrong Validate says
-	// So few that a policy which is wrong does little harm before somebody looks; but who takes kube-scheduler's place is to be
-	// no slower than that, which has no limit, and to place what it would place.
-	atOnce, perMinute, budgets := 16, 60, Hard
-	if p.SchedulerName == corev1.DefaultSchedulerName {
-		atOnce, perMinute, budgets = mostAtOnce, mostPerMinute, BestEffort
-	}
 	if p.Evictions.Budgets == "" {
-		p.Evictions.Budgets = budgets
+		p.Evictions.Budgets = Hard
+		if p.SchedulerName == corev1.DefaultSchedulerName { // who takes kube-scheduler's place is to place what it would place
+			p.Evictions.Budgets = BestEffort
+		}
 	}
-	if p.Evictions.AtOnce == 0 {
-		p.Evictions.AtOnce = atOnce
+	// Others make room as fast as with kube-scheduler, which has no limit. Moves serve nobody who waits: they are so few that one which is wrong does
+	// little harm before somebody looks.
+	p.Evictions.complete(mostAtOnce, mostPerMinute)
+	p.Evictions.Moves.complete(16, 60)
+}
+
+// complete fills in what the pace leaves out.
+func (p *Pace) complete(atOnce, perMinute int) {
+	if p.AtOnce == 0 {
+		p.AtOnce = atOnce
 	}
-	if p.Evictions.PerMinute == 0 {
-		p.Evictions.PerMinute = perMinute
+	if p.PerMinute == 0 {
+		p.PerMinute = perMinute
 	}
 }
 
@@ -90,6 +108,7 @@ const (
 // options stood once, tie_break as tieBreak. Whether there is such an option, inspect has seen.
 func (p *Profile) UnmarshalJSON(text []byte) error {
 	type profile Profile // without this method
+	p.Evictions.Enabled = true
 	if err := json.Unmarshal(text, (*profile)(p)); err != nil {
 		return err
 	}
@@ -195,15 +214,20 @@ func (p *Profile) Decides(known policies.List) (chosen.Policy, bool) {
 }
 
 func (e Evictions) validate(path *field.Path) field.ErrorList {
-	var errs field.ErrorList
-	if e.AtOnce < 1 || e.AtOnce > mostAtOnce {
-		errs = append(errs, field.Invalid(path.Child("atOnce"), e.AtOnce, "must be between 1 and 4096"))
-	}
-	if e.PerMinute < 1 || e.PerMinute > mostPerMinute {
-		errs = append(errs, field.Invalid(path.Child("perMinute"), e.PerMinute, "must be between 1 and 60000"))
-	}
+	errs := append(e.Pace.validate(path), e.Moves.validate(path.Child("moves"))...)
 	if e.Budgets != Hard && e.Budgets != BestEffort {
 		errs = append(errs, field.NotSupported(path.Child("budgets"), e.Budgets, []string{Hard, BestEffort}))
+	}
+	return errs
+}
+
+func (p Pace) validate(path *field.Path) field.ErrorList {
+	var errs field.ErrorList
+	if p.AtOnce < 1 || p.AtOnce > mostAtOnce {
+		errs = append(errs, field.Invalid(path.Child("atOnce"), p.AtOnce, "must be between 1 and 4096"))
+	}
+	if p.PerMinute < 1 || p.PerMinute > mostPerMinute {
+		errs = append(errs, field.Invalid(path.Child("perMinute"), p.PerMinute, "must be between 1 and 60000"))
 	}
 	return errs
 }

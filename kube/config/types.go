@@ -151,7 +151,7 @@ func blank() *SchedulerConfiguration {
 // complete fills in the profiles, whose defaults depend on each other.
 func (c *SchedulerConfiguration) complete(known policies.List) {
 	if len(c.Profiles) == 0 {
-		c.Profiles = []Profile{{}}
+		c.Profiles = []Profile{silent()}
 	}
 	for i := range c.Profiles {
 		c.Profiles[i].complete(known)

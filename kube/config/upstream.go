@@ -39,13 +39,12 @@ func (c *SchedulerConfiguration) standIn() { c.LeaderElection.ResourceName = Ups
 func (c *SchedulerConfiguration) adopt() {
 	c.TypeMeta = metav1.TypeMeta{APIVersion: APIVersion, Kind: Kind}
 	if len(c.Profiles) == 0 {
-		c.Profiles = []Profile{{}}
+		c.Profiles = []Profile{silent()}
 	}
 	for i := range c.Profiles {
 		if p := &c.Profiles[i]; p.SchedulerName == "" {
 			p.SchedulerName = corev1.DefaultSchedulerName
 		}
-		c.Profiles[i].Evictions.Enabled = true
 	}
 }
 

@@ -18,7 +18,7 @@ const upstream = "apiVersion: kubescheduler.config.k8s.io/v1\nkind: KubeSchedule
 func TestUpstream(t *testing.T) {
 	bare := config.Default()
 	bare.LeaderElection.ResourceName = "kube-scheduler"
-	bare.Profiles[0].SchedulerName, bare.Profiles[0].Evictions = "default-scheduler", config.Evictions{Enabled: true, AtOnce: 4096, PerMinute: 60_000, Budgets: config.BestEffort}
+	bare.Profiles[0].SchedulerName, bare.Profiles[0].Evictions = "default-scheduler", config.Evictions{Enabled: true, Pace: config.Pace{AtOnce: 4096, PerMinute: 60_000}, Moves: config.Pace{AtOnce: 16, PerMinute: 60}, Budgets: config.BestEffort}
 	full, err := config.Parse("f.yaml", []byte(upstream))
 	if err != nil {
 		t.Fatal(err)
@@ -29,7 +29,7 @@ func TestUpstream(t *testing.T) {
 	given.LeaderElection.ResourceName = "mine"
 	given.PodMaxBackoffSeconds, given.EnableProfiling = 20, false
 	given.Profiles = []config.Profile{bare.Profiles[0], bare.Profiles[0]}
-	given.Profiles[1].SchedulerName, given.Profiles[1].Evictions = "batch", config.Evictions{Enabled: true, AtOnce: 16, PerMinute: 60, Budgets: config.Hard}
+	given.Profiles[1].SchedulerName, given.Profiles[1].Evictions = "batch", config.Evictions{Enabled: true, Pace: config.Pace{AtOnce: 4096, PerMinute: 60_000}, Moves: config.Pace{AtOnce: 16, PerMinute: 60}, Budgets: config.Hard}
 	for _, c := range []struct {
 		text string
 		want *config.SchedulerConfiguration

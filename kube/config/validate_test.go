@@ -20,15 +20,15 @@ func TestDefaultIsValid(t *testing.T) {
 }
 
 // Every policy is valid with the tie-break that it gets by default; those that
-// evict only where that is allowed, but for fairlead, which then does without.
+// evict unless that is not allowed, but for fairlead, which then does without.
 func TestEveryPolicyIsValid(t *testing.T) {
 	for _, policy := range policies.All() {
-		for _, evictions := range []string{"", ", evictions: {enabled: true}"} {
+		for _, evictions := range []string{"", ", evictions: {enabled: false}"} {
 			c, err := config.Parse("f.yaml", []byte(header+"profiles: [{policy: "+policy.Name+evictions+"}]"))
 			if err != nil {
 				t.Fatal(err)
 			}
-			if errs := c.Validate(); len(errs) > 0 != (policy.Evicts && policy.Name != "fairlead" && evictions == "") {
+			if errs := c.Validate(); len(errs) > 0 != (policy.Evicts && policy.Name != "fairlead" && evictions != "") {
 				t.Errorf("%s%s: %v", policy.Name, evictions, errs.ToAggregate())
 			}
 			if _, err := policies.All().NewChosen(policy.Name, c.Profiles[0].Policy.Options, policies.Options{}); err != nil {
@@ -42,12 +42,12 @@ func TestEveryPolicyIsValid(t *testing.T) {
 // written of the profile says nothing of it, so that evictions are allowed by one word.
 func TestFairleadEvictsWhereAllowed(t *testing.T) {
 	for _, test := range []struct{ profile, without, written string }{
-		{"{}", "evictions", ""},
-		{"{policy: fairlead}", "evictions", ""},
-		{"{policy: fairlead, evictions: {enabled: true}}", "", ""},
-		{"{policy: {name: fairlead, options: {without: claims}}}", "claims+evictions", "claims"},
+		{"{}", "", ""},
+		{"{policy: fairlead, evictions: {enabled: false}}", "evictions", ""},
+		{"{policy: fairlead, evictions: {perMinute: 3}}", "", ""},
+		{"{policy: {name: fairlead, options: {without: claims}}, evictions: {enabled: false}}", "claims+evictions", "claims"},
 		{"{policy: {name: fairlead, options: {without: evictions+claims}}}", "evictions+claims", "evictions+claims"},
-		{"{policy: {name: fairlead, options: {without: evictions}}, evictions: {enabled: true}}", "evictions", "evictions"},
+		{"{policy: {name: fairlead, options: {without: evictions}}}", "evictions", "evictions"},
 		{"{policy: kube}", "", ""},
 	} {
 		c, err := config.Parse("f.yaml", []byte(header+"profiles: ["+test.profile+"]"))
@@ -143,15 +143,15 @@ func TestValidate(t *testing.T) {
 			"profiles[0].policy", "profiles[0].evictions.enabled",
 		},
 		{
-			"evictions that never come", profile(config.Profile{SchedulerName: "a", Policy: chosen.Policy{Name: "quincy"}, Evictions: config.Evictions{Enabled: true, AtOnce: 1, Budgets: config.Hard}}),
+			"evictions that never come", profile(config.Profile{SchedulerName: "a", Policy: chosen.Policy{Name: "quincy"}, Evictions: config.Evictions{Enabled: true, Pace: config.Pace{AtOnce: 1}, Moves: config.Pace{AtOnce: 1, PerMinute: 1}, Budgets: config.Hard}}),
 			"profiles[0].evictions.perMinute", "between 1 and",
 		},
 		{
-			"budgets that are something else", profile(config.Profile{SchedulerName: "a", Policy: chosen.Policy{Name: "quincy"}, Evictions: config.Evictions{Enabled: true, AtOnce: 1, PerMinute: 1, Budgets: "besteffort"}}),
+			"budgets that are something else", profile(config.Profile{SchedulerName: "a", Policy: chosen.Policy{Name: "quincy"}, Evictions: config.Evictions{Enabled: true, Pace: config.Pace{AtOnce: 1, PerMinute: 1}, Moves: config.Pace{AtOnce: 1, PerMinute: 1}, Budgets: "besteffort"}}),
 			"profiles[0].evictions.budgets", `supported values: "hard", "bestEffort"`,
 		},
 		{
-			"evictions without an end", profile(config.Profile{SchedulerName: "a", Policy: chosen.Policy{Name: "quincy"}, Evictions: config.Evictions{Enabled: true, AtOnce: 1 << 20, PerMinute: 1, Budgets: config.Hard}}),
+			"evictions without an end", profile(config.Profile{SchedulerName: "a", Policy: chosen.Policy{Name: "quincy"}, Evictions: config.Evictions{Enabled: true, Pace: config.Pace{AtOnce: 1 << 20, PerMinute: 1}, Moves: config.Pace{AtOnce: 1, PerMinute: 1}, Budgets: config.Hard}}),
 			"profiles[0].evictions.atOnce", "between 1 and 4096",
 		},
 		{
@@ -187,7 +187,7 @@ func TestValidate(t *testing.T) {
 			"profiles[0].policy.options.migrations", "has no use for it",
 		},
 		{
-			"fewer moves than none", profile(config.Profile{SchedulerName: "a", Policy: chosen.Policy{Name: "quincy", Options: policies.Settings{"migrations": "-1"}}, Evictions: config.Evictions{Enabled: true, AtOnce: 1, PerMinute: 1, Budgets: config.BestEffort}}),
+			"fewer moves than none", profile(config.Profile{SchedulerName: "a", Policy: chosen.Policy{Name: "quincy", Options: policies.Settings{"migrations": "-1"}}, Evictions: config.Evictions{Enabled: true, Pace: config.Pace{AtOnce: 1, PerMinute: 1}, Moves: config.Pace{AtOnce: 1, PerMinute: 1}, Budgets: config.BestEffort}}),
 			"profiles[0].policy.options.migrations", "want a number from 0",
 		},
 		{"a rack that is no label", func(c *config.SchedulerConfiguration) { c.RackLabel = "my rack" }, "rackLabel", "alphanumeric"},

@@ -134,7 +134,7 @@ func newBaseline(c *cluster, limited bool) *baseline {
 	factory.Start(c.t.Context().Done())
 	factory.WaitForCacheSync(c.t.Context().Done())
 	b.world = world.New(b.judge, world.Options{Owns: func(name string) bool { return name == v1.DefaultSchedulerName }})
-	b.world.Exits().Allow(map[string]world.Evictions{v1.DefaultSchedulerName: {AtOnce: 100, PerMinute: 60000}})
+	b.world.Exits().Allow(map[string]world.Evictions{v1.DefaultSchedulerName: {Pace: world.Pace{AtOnce: 100, PerMinute: 60000}, Moves: world.Pace{AtOnce: 100, PerMinute: 60000}}})
 	for _, n := range c.nodes() {
 		b.world.SeeNode(&n)
 	}

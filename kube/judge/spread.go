@@ -67,8 +67,14 @@ func (s *spread) RemovePod(ctx context.Context, state fwk.CycleState, pod *v1.Po
 type spreadCounts struct {
 	// domains has a map for each constraint, from a value of the topology key to the matching pods there.
 	domains []map[string]int
-	// lowest has a pair of records for each constraint, the lower first, each with the fields TopologyValue and MatchNum.
-	lowest reflect.Value
+	// lowest has a pair of counts for each constraint, the lower first.
+	lowest []*lowestCounts
+}
+
+// lowestCounts has the shape of upstream's private type, so that a pointer to that is one to this.
+type lowestCounts [2]struct {
+	TopologyValue string
+	MatchNum      int
 }
 
 // readSpread finds upstream's state and checks that it still has the shape that we know.
@@ -79,23 +85,23 @@ func readSpread(state fwk.CycleState) (spreadCounts, error) {
 	}
 	value := reflect.Indirect(reflect.ValueOf(data))
 	domains, known := reflect.TypeAssert[[]map[string]int](value.FieldByName("TpValueToMatchNum"))
-	lowest := value.FieldByName("CriticalPaths")
-	if !known || lowest.Len() != len(domains) {
+	pairs := value.FieldByName("CriticalPaths")
+	ours := reflect.TypeFor[*lowestCounts]()
+	if !known || pairs.Kind() != reflect.Slice || !pairs.Type().Elem().ConvertibleTo(ours) || pairs.Len() != len(domains) {
 		panic(fmt.Sprintf("judge: upstream's %T is no longer one map and two lowest counts a constraint: adapt kube/judge/spread.go", data))
 	}
-	return spreadCounts{domains: domains, lowest: lowest}, nil
-}
-
-// record is one of the two lowest counts of a constraint.
-func (c spreadCounts) record(constraint, which int) reflect.Value {
-	return reflect.Indirect(c.lowest.Index(constraint)).Index(which)
+	counts := spreadCounts{domains, make([]*lowestCounts, len(domains))}
+	for i := range counts.lowest {
+		counts.lowest[i], _ = reflect.TypeAssert[*lowestCounts](pairs.Index(i).Convert(ours))
+	}
+	return counts, nil
 }
 
 // minima are the recorded minima of all constraints.
-func (c spreadCounts) minima() []int64 {
-	minima := make([]int64, len(c.domains))
-	for i := range minima {
-		minima[i] = c.record(i, 0).FieldByName("MatchNum").Int()
+func (c spreadCounts) minima() []int {
+	minima := make([]int, len(c.lowest))
+	for i, of := range c.lowest {
+		minima[i] = of[0].MatchNum
 	}
 	return minima
 }
@@ -118,8 +124,6 @@ func (c spreadCounts) mend(constraint int) {
 		}
 	}
 	for which, d := range []domain{low, next} {
-		record := c.record(constraint, which)
-		record.FieldByName("TopologyValue").SetString(d.value)
-		record.FieldByName("MatchNum").SetInt(int64(d.count))
+		c.lowest[constraint][which].TopologyValue, c.lowest[constraint][which].MatchNum = d.value, d.count
 	}
 }

@@ -23,7 +23,7 @@ func emptyZones(t *testing.T) (judge *Judge, c *Case, zones []string) {
 		t.Fatal(err)
 	}
 	for which := range 2 {
-		zones = append(zones, counts.record(0, which).FieldByName("TopologyValue").String())
+		zones = append(zones, counts.lowest[0][which].TopologyValue)
 	}
 	rest = slices.DeleteFunc(rest, func(zone string) bool { return slices.Contains(zones, zone) })
 	return judge, c, append(zones, rest...)

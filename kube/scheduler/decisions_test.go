@@ -214,7 +214,7 @@ func BenchmarkPreemptions(b *testing.B) {
 		b.Run(fmt.Sprintf("nodes=%d", nodes), func(b *testing.B) {
 			needsLong(b, nodes)
 			c := config.Default()
-			c.Profiles[0].Evictions = config.Evictions{Enabled: true, AtOnce: 30 * nodes, PerMinute: 60_000_000, Budgets: config.BestEffort}
+			c.Profiles[0].Evictions = config.Evictions{Enabled: true, Pace: config.Pace{AtOnce: 30 * nodes, PerMinute: 60_000_000}, Moves: config.Pace{AtOnce: 1, PerMinute: 1}, Budgets: config.BestEffort}
 			s := offlineAs(b, c, 0)
 			for i := range nodes {
 				s.world.SeeNode(sizedNode(i, "3", "30Gi", "110"))

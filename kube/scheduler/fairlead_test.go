@@ -114,6 +114,7 @@ func TestClaimsWithoutEvictions(t *testing.T) {
 				b.t.Fatal(err)
 			}
 		}
+		b.Config.Profiles[0].Evictions.Enabled = false
 		b.run()
 		b.pass(time.Second)
 		b.create(batch(9, 2))
@@ -183,7 +184,7 @@ func TestRefusedEvictionsAreNotAskedAgainAndAgain(t *testing.T) {
 func TestDefaultIsRecorded(t *testing.T) {
 	dir := t.TempDir()
 	inBubble(t, []runtime.Object{smallNode(0, 2), plain(1, 0, 2)}, func(b *bubble) {
-		b.Config.Record.Path = dir
+		b.Config.Record.Path, b.Config.Profiles[0].Evictions.Enabled = dir, false
 		b.run()
 		b.pass(time.Second)
 		b.create(plain(2, 100, 1))

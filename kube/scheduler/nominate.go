@@ -64,7 +64,7 @@ func heldFor(s *Scheduler, p *world.Pod, node string) string {
 		}
 	}
 	if leave == 0 {
-		return fmt.Sprintf("Fairlead: node %s is kept for it until others have left.", node)
+		return world.KeptWords(node) + " until others have left."
 	}
 	slices.Sort(named)
 	if others > 0 {
@@ -77,7 +77,7 @@ func heldFor(s *Scheduler, p *world.Pod, node string) string {
 	if leave == 1 {
 		pods = "pod has"
 	}
-	return fmt.Sprintf("Fairlead: node %s is kept for it until %d %s left (%s).", node, leave, pods, strings.Join(named, ", "))
+	return fmt.Sprintf("%s until %d %s left (%s).", world.KeptWords(node), leave, pods, strings.Join(named, ", "))
 }
 
 // nominate nominates the node for whose room others have been told to leave.
@@ -117,14 +117,14 @@ func (e *explainer) nominateHeirs(s *Scheduler, held []cluster.TaskID) {
 }
 
 // inherit takes back what a leader before nominated: whom room is held for it finds out anew. A node
-// that an autoscaler nominates is a hint, and stays.
+// that somebody else has nominated, an autoscaler, say, stays.
 func (e *explainer) inherit(p *world.Pod) {
 	node := p.Object().Status.NominatedNodeName
 	if node == "" || !p.Ours || p.Object().Spec.NodeName != "" {
 		return
 	}
 	for _, c := range p.Object().Status.Conditions {
-		if c.Type == v1.PodScheduled && strings.Contains(c.Message, "Fairlead: node "+node+" is kept for it") {
+		if c.Type == v1.PodScheduled && strings.Contains(c.Message, world.KeptWords(node)) {
 			n := &nomination{pod: p, retry: cluster.Never}
 			e.nominations = append(e.nominations, n)
 			e.takeBack(n)

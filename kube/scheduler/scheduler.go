@@ -150,7 +150,7 @@ func evictions(profiles []config.Profile) map[string]world.Evictions {
 		if !p.Evictions.Enabled {
 			continue
 		}
-		e := world.Evictions{AtOnce: p.Evictions.AtOnce, PerMinute: p.Evictions.PerMinute, BestEffort: p.Evictions.Budgets == config.BestEffort}
+		e := world.Evictions{Pace: world.Pace(p.Evictions.Pace), Moves: world.Pace(p.Evictions.Moves), BestEffort: p.Evictions.Budgets == config.BestEffort, ExemptSystem: p.Evictions.ExemptSystem}
 		if p.SchedulerName == v1.DefaultSchedulerName {
 			e.Others = uint8(lane + 1)
 		}

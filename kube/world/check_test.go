@@ -187,7 +187,11 @@ func (r *rig) checkJobs(of *Gang) error {
 // checkExits holds evictions to their budget, and the world and the core to
 // agreeing on who leaves.
 func (r *rig) checkExits() error {
-	requested := map[string]int{}
+	type asked struct {
+		profile string
+		moves   bool
+	}
+	requested := map[asked]int{}
 	for _, p := range r.world.pods.byUID {
 		if p.slot == nil {
 			continue
@@ -206,9 +210,9 @@ func (r *rig) checkExits() error {
 			name = ours
 		}
 		if p.exit.requested {
-			requested[name]++
+			requested[asked{name, p.exit.moves}]++
 		}
-		if yields := p.Ours || r.others && priority(p.object) < 2_000_000_000 && !isMirror(p.object); p.exit.leaving && (!yields || r.world.exits.budgets[name] == nil && p.object.DeletionTimestamp == nil) {
+		if yields := p.Ours || r.others && !isMirror(p.object) && r.world.exits.of(p) != nil; p.exit.leaving && (!yields || r.world.exits.budgets[name] == nil && p.object.DeletionTimestamp == nil) {
 			return fmt.Errorf("pod %s is to leave, and may not be evicted", p.object.Name)
 		}
 		if seen := p.Stage == Bound && p.object.Spec.NodeName != ""; seen && task.Priority != p.priority() {
@@ -216,8 +220,10 @@ func (r *rig) checkExits() error {
 		}
 	}
 	for name, e := range r.world.exits.budgets {
-		if e.out != requested[name] || e.out > e.AtOnce {
-			return fmt.Errorf("%d pods of %s were asked to leave, counted %d of at most %d", requested[name], name, e.out, e.AtOnce)
+		for _, l := range e.departures() {
+			if is := (asked{name, l == &e.moves}); l.out != requested[is] || l.out > l.AtOnce {
+				return fmt.Errorf("%d pods were asked to leave (%+v), counted %d of at most %d", requested[is], is, l.out, l.AtOnce)
+			}
 		}
 	}
 	return nil

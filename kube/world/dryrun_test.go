@@ -146,18 +146,24 @@ func TestEvictionsAreNoWorseThanUpstreams(t *testing.T) {
 				b := newBench(t, library()...)
 				met := map[string]int{}
 				try := trial{policy.name, policy.compares, hard, met}
-				rapid.Check(t, func(t *rapid.T) { try.run(t, b) })
-				for _, what := range sortedKeys(met) {
-					t.Logf("met %d times: %s", met[what], what)
-				}
 				want := append([]string{"the same measures", "nothing helps", "who has a claim for one pod leaves"}, mayLeaveFor()...)
 				if policy.compares == 0 {
 					want = []string{"nothing helps", "hard spread", "required anti-affinity", "anti-affinity of others"}
 				}
-				for _, what := range want {
-					if met[what] == 0 {
-						t.Errorf("never met: %s", what)
+				missing := func() []string {
+					return slices.DeleteFunc(slices.Clone(want), func(what string) bool { return met[what] > 0 })
+				}
+				for range 10 { // some are met five times in a round, so that one round in a hundred has none
+					rapid.Check(t, func(t *rapid.T) { try.run(t, b) })
+					if len(missing()) == 0 {
+						break
 					}
+				}
+				for _, what := range sortedKeys(met) {
+					t.Logf("met %d times: %s", met[what], what)
+				}
+				for _, what := range missing() {
+					t.Errorf("never met: %s", what)
 				}
 			})
 		}
@@ -179,7 +185,7 @@ func (of trial) run(t *rapid.T, b *bench) {
 	r.policy, r.others = policy, true
 	r.world.shapes.prices = func(string) Prices { return Prices{Nodes: true, Company: true} }
 	r.world.rules.wishes = true
-	r.world.Exits().Allow(map[string]Evictions{ours: {Others: 1, AtOnce: 100, PerMinute: 6000, BestEffort: !hard}})
+	r.world.Exits().Allow(map[string]Evictions{ours: {Others: 1, Pace: Pace{100, 6000}, Moves: Pace{100, 6000}, BestEffort: !hard}})
 	pod, why := r.drawDryRun(t)
 	verdicts := r.rival.verdicts(r.nodeList(), r.placed(), pod)
 	for _, status := range verdicts {

@@ -25,15 +25,23 @@ import (
 
 // Evictions is how fast the pods of a profile may be evicted.
 type Evictions struct {
+	Pace       // of those that make room
+	Moves Pace // of those that leave for their own sake, to come to another node
+	// Others is one more than the lane for which pods of other schedulers may be evicted as well; 0 is none.
+	Others uint8
+	// BestEffort says that PodDisruptionBudgets do not keep pods from going to make room; who violates none goes first.
+	BestEffort bool
+	// ExemptSystem says that pods of the system's priorities are never evicted.
+	ExemptSystem bool
+}
+
+// Pace is how fast pods may be asked to go.
+type Pace struct {
 	// AtOnce is how many pods may be on their way out at the same time, from
 	// the request until they are gone.
 	AtOnce int
 	// PerMinute is how many may be asked to go in a minute.
 	PerMinute int
-	// Others is one more than the lane for which pods of other schedulers may be evicted as well; 0 is none.
-	Others uint8
-	// BestEffort says that PodDisruptionBudgets do not keep pods from going to make room; who violates none goes first.
-	BestEffort bool
 }
 
 // Exits keeps who is on its way out, by profile. A pod that the core has decided shall leave
@@ -55,39 +63,43 @@ type Exits struct {
 func (x *Exits) Allow(allowed map[string]Evictions) {
 	x.budgets, x.others = map[string]*budget{}, nil
 	for name, e := range allowed {
-		x.budgets[name] = &budget{Evictions: e}
+		x.budgets[name] = &budget{Evictions: e, room: departures{Pace: e.Pace}, moves: departures{Pace: e.Moves}}
 		if e.Others > 0 {
 			x.others = x.budgets[name]
 		}
 	}
 }
 
-// allows reports whether pods of that schedulerName may be evicted.
-func (x *Exits) allows(schedulerName string) bool { return x.budgets[schedulerName] != nil }
+// allows reports whether pods of that schedulerName may be evicted, those of the system or others.
+func (x *Exits) allows(schedulerName string, system bool) bool {
+	e := x.budgets[schedulerName]
+	return e != nil && !(e.ExemptSystem && system)
+}
 
 // of is the budget of who may evict the pod; nil if nobody may.
 func (x *Exits) of(p *Pod) *budget {
+	e := x.others
 	switch {
 	case p.Ours:
-		return x.budgets[p.object.Spec.SchedulerName]
-	case neverYields(p):
+		e = x.budgets[p.object.Spec.SchedulerName]
+	case isMirror(p.object) || p.object.Spec.NodeName == "": // it stands for a static one, which its node runs whatever is decided, or for room
 		return nil
 	}
-	return x.others
+	if e != nil && e.ExemptSystem && isSystem(p) {
+		return nil
+	}
+	return e
 }
+
+// isSystem reports whether the cluster itself needs the pod, as its priority says.
+func isSystem(p *Pod) bool { return priority(p.object) >= scheduling.SystemCriticalPriority }
 
 // yieldsTo is one more than the lane that may evict the pod of another scheduler; 0 if none may.
 func (x *Exits) yieldsTo(p *Pod) uint8 {
-	if x.others == nil || neverYields(p) {
-		return 0
+	if e := x.of(p); e != nil {
+		return e.Others
 	}
-	return x.others.Others
-}
-
-// neverYields reports whether a pod that is not ours is never evicted here: it stands for a static one, which its node runs whatever is decided, or
-// for room, or the cluster itself needs it.
-func neverYields(p *Pod) bool {
-	return isMirror(p.object) || p.object.Spec.NodeName == "" || priority(p.object) >= scheduling.SystemCriticalPriority
+	return 0
 }
 
 // begin forgets what was decided and not yet asked for, for a new core.
@@ -95,28 +107,43 @@ func (x *Exits) begin() {
 	x.guards.begin()
 	x.storm.begin()
 	for _, e := range x.budgets {
-		e.queue = nil
+		e.room.queue, e.moves.queue = nil, nil
 	}
 }
 
-// budget is that of a profile for evictions, and what was taken of it.
+// budget is what a profile says of evictions, and who leaves by it: to make room, and to come to another node.
 type budget struct {
 	Evictions
+	room, moves departures
+}
+
+// of are the departures with which the pod leaves.
+func (e *budget) of(p *Pod) *departures {
+	if p.exit.moves {
+		return &e.moves
+	}
+	return &e.room
+}
+
+// departures are who leaves, at a pace.
+type departures struct {
+	Pace
 	queue []*Pod       // decided, and not yet asked for; the first decided first
 	out   int          // asked for, and not gone
 	next  cluster.Time // when the next would be asked for if they came evenly
 }
 
 // pause is the time between two requests that come evenly.
-func (e *budget) pause() cluster.Time { return cluster.Minute / cluster.Time(e.PerMinute) }
+func (d *departures) pause() cluster.Time { return cluster.Minute / cluster.Time(d.PerMinute) }
 
 // opens is when the next request may be made. As many as may be out at once may
 // follow each other without a pause.
-func (e *budget) opens() cluster.Time { return e.next - cluster.Time(e.AtOnce-1)*e.pause() }
+func (d *departures) opens() cluster.Time { return d.next - cluster.Time(d.AtOnce-1)*d.pause() }
 
 // exit is where a pod stands on its way out.
 type exit struct {
 	leaving        bool         // the core has decided that it leaves
+	moves          bool         // for its own sake, to come to another node
 	ending         bool         // the core knows that somebody else has deleted it
 	requested      bool         // the API server was asked, and did not refuse
 	refusals       int          // of requests that it leaves
@@ -148,8 +175,10 @@ func (x *Exits) Evict(d sched.Decision) {
 	e := x.of(p)
 	p.exit.leaving, p.exit.by = true, nil
 	by, serves := d.Purpose.Serves()
-	moves := serves && by == d.Task
-	if by := x.slots.podOf(by); serves && !moves && by != nil {
+	if !p.exit.requested { // whose pace it counts against is said once
+		p.exit.moves = serves && by == d.Task
+	}
+	if by := x.slots.podOf(by); serves && by != nil && by != p {
 		by.exit.others, p.exit.by = x.journal.now, by
 		by.exit.told = append(slices.DeleteFunc(by.exit.told, func(o *Pod) bool { return !o.exit.leaving || o == p }), p)
 	}
@@ -157,10 +186,11 @@ func (x *Exits) Evict(d sched.Decision) {
 	case p.exit.requested || p.object.DeletionTimestamp != nil: // on its way out already
 	case e == nil:
 		x.stay(p, notAllowed)
-	case moves && !comesBack(p.object):
+	case p.exit.moves && !comesBack(p.object):
 		x.stay(p, notReplaced)
 	default:
-		e.queue = append(e.queue, p)
+		l := e.of(p)
+		l.queue = append(l.queue, p)
 	}
 	x.guards.follow(p)
 }
@@ -189,13 +219,13 @@ func (x *Exits) TakeBack(l *sched.Ledger, v *cluster.View, requests Requests) {
 	}
 	for _, d := range l.Needless(v, unsent, nil) {
 		p := x.slots.running(d)
-		e := x.of(p)
+		l := x.of(p).of(p)
 		switch {
 		case !p.exit.requested:
-			e.queue = slices.DeleteFunc(e.queue, func(other *Pod) bool { return other == p })
+			l.queue = slices.DeleteFunc(l.queue, func(other *Pod) bool { return other == p })
 		case requests.CallBack(p):
 			p.exit.requested = false
-			e.out--
+			l.out--
 		default:
 			continue
 		}
@@ -212,26 +242,30 @@ func comesBack(pod *v1.Pod) bool {
 
 // Dismiss returns the pods that the API server is now to be asked to evict, as far
 // as budgets allow. Pods whose bind is under way wait for its outcome.
-func (x *Exits) Dismiss() []*Pod {
-	var dismissed []*Pod
+func (x *Exits) Dismiss() (dismissed []*Pod) {
 	for _, name := range sortedKeys(x.budgets) {
 		e := x.budgets[name]
-		e.queue = slices.DeleteFunc(e.queue, func(p *Pod) bool {
-			switch {
-			case !p.exit.leaving || p.exit.requested || p.object.DeletionTimestamp != nil:
-				return true // gone, or going
-			case p.Stage != Bound || e.out >= e.AtOnce || e.opens() > x.journal.now || x.storm.stops(x.journal.now) || e.hinges(p):
-				return false
-			}
-			p.exit.requested = true
-			e.out++
-			e.next = max(e.next, x.journal.now) + e.pause()
-			dismissed = append(dismissed, p)
-			return true
-		})
+		for _, l := range e.departures() {
+			l.queue = slices.DeleteFunc(l.queue, func(p *Pod) bool {
+				switch {
+				case !p.exit.leaving || p.exit.requested || p.object.DeletionTimestamp != nil:
+					return true // gone, or going
+				case p.Stage != Bound || l.out >= l.AtOnce || l.opens() > x.journal.now || x.storm.stops(x.journal.now) || e.hinges(p):
+					return false
+				}
+				p.exit.requested = true
+				l.out++
+				l.next = max(l.next, x.journal.now) + l.pause()
+				dismissed = append(dismissed, p)
+				return true
+			})
+		}
 	}
 	return dismissed
 }
+
+// departures are both.
+func (e *budget) departures() [2]*departures { return [2]*departures{&e.room, &e.moves} }
 
 // hinges reports whether somebody has to go first with whom the pod would leave: one of whom a budget can spare nobody, as far as is known, and whom the API server may well keep, so that the others would leave in vain.
 func (e *budget) hinges(p *Pod) bool {
@@ -254,7 +288,7 @@ func (x *Exits) Stays(p *Pod) {
 		return
 	}
 	p.exit.requested = false
-	x.of(p).out--
+	x.of(p).of(p).out--
 	if p.object.DeletionTimestamp == nil { // nor did somebody else see to it
 		x.stay(p, refusedByServer)
 	}
@@ -298,7 +332,7 @@ func (x *Exits) seeEnding(p *Pod) {
 // departed forgets that the pod was leaving: it has left, or its node is not known.
 func (x *Exits) departed(p *Pod) {
 	if p.exit.requested {
-		x.of(p).out--
+		x.of(p).of(p).out--
 		x.storm.leaves(x.journal.now, p.exit.others)
 	}
 	x.guards.leave(p)
@@ -319,11 +353,13 @@ func (x *Exits) wake() cluster.Time {
 
 // wake is when the next request may be made; cluster.Never if there is none to make.
 func (e *budget) wake(now cluster.Time) cluster.Time {
-	waits := slices.ContainsFunc(e.queue, func(p *Pod) bool { return p.Stage == Bound && !e.hinges(p) })
-	if !waits || e.out >= e.AtOnce {
-		return cluster.Never
+	wake := cluster.Never
+	for _, l := range e.departures() {
+		if l.out < l.AtOnce && slices.ContainsFunc(l.queue, func(p *Pod) bool { return p.Stage == Bound && !e.hinges(p) }) {
+			wake = min(wake, max(l.opens(), now))
+		}
 	}
-	return max(e.opens(), now)
+	return wake
 }
 
 // Storm is whether evictions are stopped, as too many are in vain.
@@ -333,7 +369,9 @@ func (x *Exits) Storm() *Storm { return &x.storm }
 // that are queued, and those whose eviction was requested.
 func (x *Exits) Lingering() (queued, requested int) {
 	for _, e := range x.budgets {
-		queued, requested = queued+len(e.queue), requested+e.out
+		for _, l := range e.departures() {
+			queued, requested = queued+len(l.queue), requested+l.out
+		}
 	}
 	return queued, requested
 }

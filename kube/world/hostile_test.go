@@ -207,7 +207,7 @@ func (h *history) choosePolicy() {
 			if h.others = often(h.t, 2, "others"); h.others {
 				others = 1
 			}
-			h.world.Exits().Allow(map[string]Evictions{ours: {Others: others, AtOnce: 1 + number(h.t, 3, "at once"), PerMinute: 60, BestEffort: often(h.t, 2, "best effort")}})
+			h.world.Exits().Allow(map[string]Evictions{ours: {Others: others, Pace: Pace{1 + number(h.t, 3, "at once"), 60}, Moves: Pace{1 + number(h.t, 3, "moves at once"), 60}, BestEffort: often(h.t, 2, "best effort"), ExemptSystem: often(h.t, 2, "system exempt")}})
 		}
 		h.restart()
 	}

@@ -2,6 +2,8 @@ package world
 
 import (
 	"math"
+	"slices"
+	"strings"
 
 	v1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -19,7 +21,8 @@ import (
 // It takes room alone. Rules between pods do not count it, as it is not there yet: whoever counts on its company would be let in where upstream's
 // filters, which look a second time without those that are nominated, refuse.
 //
-// A node that is nominated for a pod of ours, by an autoscaler, say, is a hint, and not heeded.
+// A node that somebody else has nominated for a pod of ours, an autoscaler that has made it for that pod, say, is a hint: where nodes have a price, the pod prefers
+// it as much as can be said.
 
 // nominations keeps the pods for which other schedulers make room.
 type nominations struct {
@@ -55,6 +58,20 @@ func (ns *nominations) lose(p *Pod) {
 // nominatedElsewhere reports whether another scheduler makes room for the pod.
 func nominatedElsewhere(p *Pod) bool {
 	return !p.Ours && p.object.Spec.NodeName == "" && p.object.Status.NominatedNodeName != "" && p.object.DeletionTimestamp == nil
+}
+
+// KeptWords are how the condition of a pod begins for which a node is kept until others have left, and which is nominated for it therefore.
+func KeptWords(node string) string { return "Fairlead: node " + node + " is kept for it" }
+
+// hintOf is the node that somebody else has nominated for a pod of ours that waits; empty if there is none.
+func hintOf(pod *v1.Pod) string {
+	node := pod.Status.NominatedNodeName
+	if node == "" || pod.Spec.NodeName != "" || slices.ContainsFunc(pod.Status.Conditions, func(c v1.PodCondition) bool {
+		return c.Type == v1.PodScheduled && strings.Contains(c.Message, KeptWords(node))
+	}) {
+		return ""
+	}
+	return node
 }
 
 // honour lets nominated pods of others take room, or none, by who waits now.

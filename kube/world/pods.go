@@ -133,6 +133,7 @@ func (w *World) SeePod(object *v1.Pod) {
 	}
 	p.object = object
 	same := alike(before, object)
+	hinted := hintOf(before) == hintOf(object)
 	w.placed.nominations.see(p, same && before.Status.NominatedNodeName == object.Status.NominatedNodeName)
 	switch {
 	case object.Spec.NodeName != "":
@@ -143,7 +144,7 @@ func (w *World) SeePod(object *v1.Pod) {
 			w.exits.guards.cover(p)
 			w.exits.seeEnding(p)
 		}
-	case same || !p.Ours: // somebody else's to place
+	case same && hinted || !p.Ours: // somebody else's to place
 		p.refresh(same)
 	default:
 		p.refresh(false)

@@ -15,7 +15,7 @@ import (
 
 // This file is what pods prefer of nodes whose policy has that in the price of a place: each term of preferred node affinity is a node set, which the shape
 // of the pod prefers by the term's weight, and so are, of whoever tolerates the same, the nodes with one PreferNoSchedule taint too many, with two, and with
-// more, which it shuns. So these pods need no full-filter query for it, and the price weighs what they prefer against room.
+// more, which it shuns, and the node that an autoscaler has nominated for it. So these pods need no full-filter query for it, and the price weighs what they prefer against room.
 // Such a set is kept up with every node for as long as a shape names it.
 
 // liked is nodes that pods prefer, and how much.
@@ -42,6 +42,9 @@ func (s *shapes) likes(p *Pod) (all []liked) {
 		for taints := range mostShunned {
 			all = append(all, liked{s.sets.shunned(p.object.Spec.Tolerations, taints+1), -cluster.MostPreference})
 		}
+	}
+	if hint := hintOf(p.object); hint != "" && s.prices(p.object.Spec.SchedulerName).Nodes {
+		all = append(all, liked{s.sets.nominated(hint), cluster.MostPreference})
 	}
 	for _, term := range s.terms(p) {
 		if len(term.Preference.MatchExpressions)+len(term.Preference.MatchFields) == 0 || term.Weight < 1 || term.Weight > cluster.MostPreference {
@@ -82,6 +85,15 @@ func (s *nodeSets) preferred(term *v1.PreferredSchedulingTerm) *nodeSet {
 		return nil
 	}
 	return s.everywhere(&nodeSet{key: key, likes: func(n *v1.Node) bool { return likes.Score(n) > 0 }})
+}
+
+// nominated is the set of the one node of that name; the core knows it.
+func (s *nodeSets) nominated(node string) *nodeSet {
+	key := "nominated " + node
+	if ns := s.byKey[key]; ns != nil {
+		return ns
+	}
+	return s.everywhere(&nodeSet{key: key, likes: func(n *v1.Node) bool { return n.Name == node }})
 }
 
 // shunned is the set of the nodes that have so many PreferNoSchedule taints which are not tolerated, or more; the core knows it.

@@ -442,7 +442,7 @@ func (qs *queries) mayEvict(q *query) bool {
 	policy := p.object.Spec.PreemptionPolicy
 	never := policy != nil && *policy == v1.PreemptNever || p.group != nil && p.group.never
 	beyond := slices.ContainsFunc(q.uncounted, func(n need) bool { return n.resource == "" })
-	return !beyond && !never && !slices.ContainsFunc(q.pods, func(p *Pod) bool { return p.special }) && qs.slots.evictable(p.object.Spec.SchedulerName)
+	return !beyond && !never && !slices.ContainsFunc(q.pods, func(p *Pod) bool { return p.special }) && qs.slots.evictable(p.object.Spec.SchedulerName, false)
 }
 
 // keeps takes in that room is being made for one of the query's pods on the nodes of its result. They stay what they are for that pod, so that the others get a

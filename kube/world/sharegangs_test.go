@@ -99,7 +99,7 @@ func TestGangsThatClaimDevicesAndMore(t *testing.T) {
 			r := newRig(t, newBench(t, objects...))
 			if try.evicts {
 				r.policy = "fairlead"
-				r.world.Exits().Allow(map[string]Evictions{ours: {Others: 1, AtOnce: 100, PerMinute: 6000}})
+				r.world.Exits().Allow(map[string]Evictions{ours: {Others: 1, Pace: Pace{100, 6000}, Moves: Pace{100, 6000}}})
 				r.restart()
 			}
 			for i := range 2 {

@@ -25,6 +25,7 @@ type jobKey struct {
 	scheduler string
 	owner     types.UID // its Service, or itself, of a pod without one; empty of one with a group
 	gang      *Gang
+	system    bool // of pods of no group: the cluster needs them, as their priority says
 	ends      bool // of a Service's: its pods are over when their containers are
 }
 
@@ -65,8 +66,8 @@ type slots struct {
 	runs     []uint32 // by task row: how many runs the row has had
 	vacant   []vacancy
 	seq      cluster.Seq
-	// evictable says of a schedulerName whether its pods may be evicted.
-	evictable func(string) bool
+	// evictable says of a schedulerName whether its pods may be evicted, those of the system or others.
+	evictable func(schedulerName string, system bool) bool
 	yieldsTo  func(*Pod) uint8 // one more than the lane that may evict a pod of another scheduler; 0 if none may
 	abandoned func(*Gang)      // is told of a gang of which the core has no job any more
 
@@ -86,7 +87,7 @@ func (s *slots) jobOf(p *Pod) *job {
 	if !p.Ours {
 		return s.foreignJob(s.yieldsTo(p))
 	}
-	owner, key := metav1.GetControllerOfNoCopy(p.object), jobKey{scheduler: p.object.Spec.SchedulerName, owner: p.object.UID, gang: p.Gang()}
+	owner, key := metav1.GetControllerOfNoCopy(p.object), jobKey{scheduler: p.object.Spec.SchedulerName, owner: p.object.UID, gang: p.Gang(), system: p.group == nil && isSystem(p)}
 	var service *v1.Service
 	switch {
 	case p.group != nil:
@@ -135,7 +136,7 @@ func (s *slots) foreignJob(yields uint8) *job {
 // disruption is how pods of the job may be evicted.
 func (s *slots) disruption(j *job) cluster.Disruption {
 	switch {
-	case !s.evictable(j.key.scheduler):
+	case !s.evictable(j.key.scheduler, j.key.system):
 		return cluster.DisruptNever
 	case j.key.gang != nil && j.key.gang.together:
 		return cluster.DisruptTogether

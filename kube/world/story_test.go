@@ -20,7 +20,7 @@ import (
 // is seen before a turn is its input, a line each:
 //
 //	step [t=SECONDS]     takes in the lines and does a turn; prints what was decided and what not
-//	policy NAME [at-once=N] [per-minute=N] [migrations=N] [budgets=best-effort] [others=yield]     before the first step: another policy than kube; with
+//	policy NAME [at-once=N] [per-minute=N] [migrations=N] [budgets=best-effort] [others=yield] [prices=nodes] [exempt=system]     before the first step: another policy than kube; with
 //	                     numbers, pods may be evicted
 //	classes PRESET       before the first step: what is promised to whom
 //	accounts             prints the class of each pod and vacant slot, and how its time was spent
@@ -158,7 +158,11 @@ func (s *story) choose(l *line) error {
 		e.Others = 1
 	}
 	e.BestEffort = l.one("budgets", "hard") == "best-effort"
-	if e.AtOnce > 0 {
+	e.ExemptSystem = l.one("exempt", "") == "system"
+	if l.one("prices", "") == "nodes" {
+		s.world.shapes.prices = func(string) Prices { return Prices{Nodes: true} }
+	}
+	if e.Moves = e.Pace; e.AtOnce > 0 {
 		s.world.Exits().Allow(map[string]Evictions{ours: e})
 	}
 	s.restart()

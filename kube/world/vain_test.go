@@ -23,7 +23,7 @@ func vainRig(t *testing.T, b *bench, policy, on string, has coresOf) *rig {
 	t.Helper()
 	r := newRig(t, b)
 	r.policy, r.others, r.reserves = policy, true, true
-	r.world.Exits().Allow(map[string]Evictions{ours: {Others: 1, AtOnce: 100, PerMinute: 6000, BestEffort: true}})
+	r.world.Exits().Allow(map[string]Evictions{ours: {Others: 1, Pace: Pace{100, 6000}, Moves: Pace{100, 6000}, BestEffort: true}})
 	node := &v1.Node{ObjectMeta: metav1.ObjectMeta{Name: on, UID: types.UID("uid-" + on), Labels: map[string]string{v1.LabelHostname: on}}}
 	node.Status.Allocatable = v1.ResourceList{
 		v1.ResourceCPU: *resource.NewQuantity(int64(has.cores), resource.DecimalSI), v1.ResourceMemory: resource.MustParse("16Gi"), v1.ResourcePods: resource.MustParse("10"),

@@ -34,7 +34,7 @@ func deviceRig(t *testing.T, nodes, devices, claims int) *rig {
 	}
 	r := newRig(t, newBench(t, objects...))
 	r.policy, r.reserves = "priority", true
-	r.world.Exits().Allow(map[string]Evictions{ours: {AtOnce: 10, PerMinute: 600}})
+	r.world.Exits().Allow(map[string]Evictions{ours: {Pace: Pace{10, 600}, Moves: Pace{10, 600}}})
 	r.restart()
 	for i := range nodes {
 		node, err := makeNode(&line{of: "node", name: nodeName(i + 1)})
