@@ -237,13 +237,17 @@ func incomplete(s *Scheduler, p *world.Pod) bool {
 
 // diagnosis puts kube-scheduler's words before ours.
 func diagnosis(s *Scheduler, p *world.Pod, ours string) explanation {
-	if fit := s.judge.Diagnose(p.Object()); fit != nil {
+	fit := s.judge.Diagnose(p.Object())
+	if ours == "" {
+		ours = "Fairlead: " + unblocks(fit) + "."
+	}
+	if fit != nil {
 		return explanation{reason: v1.PodReasonUnschedulable, message: fit.Error() + " " + ours, plugins: fit.Diagnosis.UnschedulablePlugins}
 	}
 	return explanation{reason: v1.PodReasonUnschedulable, message: ours}
 }
 
-// ownWords is the sentence that we add.
+// ownWords is the sentence that we add; empty if it takes upstream's filters to say it.
 func ownWords(s *Scheduler, p *world.Pod) string {
 	if p.Stage == world.Waiting {
 		return "Fairlead: " + s.epochs.core.Why(p.Task()).Text(s.world.Columns().Meanings()) + "."
@@ -254,7 +258,10 @@ func ownWords(s *Scheduler, p *world.Pod) string {
 	if why := p.Shortage(); why != "" {
 		return fmt.Sprintf("Fairlead: a gang of %d: %s.", p.Gang().Least(), why)
 	}
-	return "Fairlead: its nodes depend on other pods, volumes or devices; it is tried again when any of these change."
+	if why := s.world.Delay(p); why != "" {
+		return "Fairlead: " + why + "."
+	}
+	return ""
 }
 
 // failed reports that a bind went wrong. Should the pod wait after that, as before, this is said anew.

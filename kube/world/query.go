@@ -58,6 +58,7 @@ type result struct {
 	judged   *judge.Case // open while some of the pods are in the core's hands
 	// evicting says that they are nodes where others would have to leave.
 	evicting bool
+	kept       int // nodes that take its pods, and are left to others for whom a place is kept there
 	// passedOver says that it was not asked where, as others may leave for another's pod in this round.
 	passedOver bool
 }
@@ -294,7 +295,7 @@ func (qs *queries) ask(q *query) []*Pod {
 		qs.ways.lift(p)
 	}
 	q.asIs = q.wantsAsIs(qs, q.pods[0])
-	q.ranAt, q.lastRun, q.shortage = qs.journal.changes, qs.journal.now, ""
+	q.ranAt, q.lastRun, q.shortage, q.kept = qs.journal.changes, qs.journal.now, "", 0
 	q.prefers = judge.Prefers(q.pods[0].object) || qs.nodes.softTaints > 0
 	judged, refusal := qs.judge.Case(q.pods[0].object, nil)
 	if refusal.IsSuccess() {
@@ -388,7 +389,10 @@ func (qs *queries) nodesFor(q *query, judged *judge.Case) []string {
 		enough = 0
 	}
 	closed := func(name string) bool { return qs.ways.closed(q, name) }
-	list := slices.DeleteFunc(judged.Feasible(enough), closed)
+	list := judged.Feasible(enough)
+	q.kept = len(list)
+	list = slices.DeleteFunc(list, closed)
+	q.kept -= len(list)
 	if q.evicting = qs.mayEvict(q) && (len(list) == 0 || gang) && !qs.ways.awaits(q.pods[0]); q.evicting {
 		var counted []string
 		if !gang { // whose devices are looked for on nodes where nobody has to leave for a rule
@@ -433,6 +437,28 @@ func (qs *queries) countedByCore(p *Pod) (filters []string) {
 		filters = append(filters, names.VolumeRestrictions)
 	}
 	return filters
+}
+
+// delay says what a pod waits for that awaits the query, where that is not a change of what upstream's filters look at; empty if it is.
+func (qs *queries) delay(q *query) string {
+	first := q.pods[0]
+	switch at := slices.IndexFunc(qs.ways.kept, func(k keptNode) bool { return k.pod == first && k.until > qs.journal.now }); {
+	case at >= 0:
+		return fmt.Sprintf("node %s is kept for it until what it asks for has been given back there", qs.ways.kept[at].node.object.Name)
+	case q.kept > 0:
+		return fmt.Sprintf("%d of the nodes that take it are kept for pods that came before it", q.kept)
+	case q.passedOver, qs.out.outwait(q, qs.journal.now):
+		return "others would have to leave for it, which they do for one pod of its kind at a time: its turn is next when that has its place"
+	}
+	return ""
+}
+
+// Delay says what a pod waits for that is asked about node by node, where that is nothing that upstream's filters could tell; empty if it is.
+func (w *World) Delay(p *Pod) string {
+	if p.query == nil || len(p.query.pods) == 0 {
+		return ""
+	}
+	return w.queries.delay(p.query)
 }
 
 // mayEvict reports whether others may leave for pods of the query, by what the core counts: all that they request, but for resources of which enough have to be there as it is.
