@@ -36,14 +36,24 @@ func BuildSuite(ctx context.Context, log io.Writer) (program string, err error) 
 // Verdict is what became of one test of the suite.
 type Verdict struct {
 	Test    string
-	State   string // passed, failed, skipped, and other words of Ginkgo's
+	State   string // passed, failed, skipped, and other words of Ginkgo's; or LeftOut
 	Message string // why it failed, or was skipped
 	Took    time.Duration
 }
 
+// LeftOut is the state of a test that does not apply to the bed, and the message is why, one of these:
+const LeftOut = "left out"
+
+// GateOff is the only reason why one is left out: a feature gate that it needs is off by default, and not on here. A test that skips itself is
+// none of these, and has to be looked at.
+const GateOff = "it needs a feature gate that is off by default"
+
+// offByDefault is the label of tests that need such a gate.
+const offByDefault = "Feature:OffByDefault"
+
 // Failed reports whether the test ran, and did not pass.
 func (v Verdict) Failed() bool {
-	return v.State != "passed" && v.State != "skipped" && v.State != "pending"
+	return v.State != "passed" && v.State != "skipped" && v.State != "pending" && v.State != LeftOut
 }
 
 // SuiteOptions say which tests run.
@@ -109,6 +119,8 @@ func verdicts(text []byte) (list []Verdict, err error) {
 	var suites []struct {
 		SpecReports []struct {
 			ContainerHierarchyTexts    []string
+			ContainerHierarchyLabels   [][]string
+			LeafNodeLabels             []string
 			LeafNodeType, LeafNodeText string
 			State                      string
 			RunTime                    time.Duration
@@ -125,8 +137,13 @@ func verdicts(text []byte) (list []Verdict, err error) {
 			case r.LeafNodeType != "It" && (Verdict{State: r.State}).Failed():
 				err = errors.Join(err, fmt.Errorf("test bed: the suite %s in %s: %s", r.State, r.LeafNodeType, r.Failure.Message))
 				continue
-			case r.LeafNodeType != "It" || r.State == "skipped" && r.Failure.Message == "":
-				continue // it was not selected
+			case r.LeafNodeType != "It":
+				continue
+			case r.State == "skipped" && r.Failure.Message == "": // it was not selected
+				if !slices.Contains(slices.Concat(append(r.ContainerHierarchyLabels, r.LeafNodeLabels)...), offByDefault) {
+					continue
+				}
+				r.State, r.Failure.Message = LeftOut, GateOff
 			}
 			list = append(list, Verdict{strings.TrimSpace(name), r.State, r.Failure.Message, r.RunTime})
 		}

@@ -11,19 +11,21 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 )
 
-// TestVerdicts reads what Ginkgo writes: tests that ran, failed or said why they were skipped count, and those that were not selected do not.
+// TestVerdicts reads what Ginkgo writes: tests that ran, failed or said why they were skipped count, and those that were not selected do not, unless they do not apply to the bed.
 func TestVerdicts(t *testing.T) {
 	const report = `[{"SpecReports": [
 		{"ContainerHierarchyTexts": null, "LeafNodeType": "SynchronizedBeforeSuite", "LeafNodeText": "", "State": "passed"},
 		{"ContainerHierarchyTexts": ["[sig-scheduling] B"], "LeafNodeType": "It", "LeafNodeText": "works", "State": "passed", "RunTime": 2000000000},
 		{"ContainerHierarchyTexts": ["[sig-scheduling] A", "here"], "LeafNodeType": "It", "LeafNodeText": "fails", "State": "failed", "Failure": {"Message": "why"}},
 		{"ContainerHierarchyTexts": ["[sig-scheduling] C"], "LeafNodeType": "It", "LeafNodeText": "needs zones", "State": "skipped", "Failure": {"Message": "one zone"}},
+		{"ContainerHierarchyTexts": ["[sig-scheduling] E"], "ContainerHierarchyLabels": [["sig-scheduling", "Feature:OffByDefault"]], "LeafNodeType": "It", "LeafNodeText": "gated", "State": "skipped"},
 		{"ContainerHierarchyTexts": ["[sig-node] D"], "LeafNodeType": "It", "LeafNodeText": "other", "State": "skipped"}]}]`
 	got, err := verdicts([]byte(report))
 	want := []Verdict{
 		{"[sig-scheduling] A here fails", "failed", "why", 0},
 		{"[sig-scheduling] B works", "passed", "", 2 * time.Second},
 		{"[sig-scheduling] C needs zones", "skipped", "one zone", 0},
+		{"[sig-scheduling] E gated", LeftOut, GateOff, 0},
 	}
 	if diff := cmp.Diff(want, got); err != nil || diff != "" {
 		t.Errorf("%v, want -, got +:\n%s", err, diff)

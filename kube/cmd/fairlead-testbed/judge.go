@@ -140,7 +140,11 @@ func (j *judge) run(ctx context.Context, out, log io.Writer) error {
 			}
 		}
 		fmt.Fprintf(out, "\nWith %s:\n\n", s.words)
+		leftOut := takeOut(found)
 		printVerdicts(out, candidates, found)
+		if !j.focused() {
+			printLeftOut(out, leftOut)
+		}
 		if err := complaint(s, j.focused(), candidates, found); err != nil {
 			failed = errors.Join(failed, fmt.Errorf("with %s %w", s.words, err))
 		}
@@ -199,12 +203,15 @@ func byTest(candidates []candidate, found [][]testbed.Verdict) (names []string, 
 // or none of them was there.
 func complaint(s setting, focused bool, candidates []candidate, found [][]testbed.Verdict) error {
 	names, rows := byTest(candidates, found)
-	failed, skipped, groups := 0, 0, 0
+	failed, skipped, groups, unlisted := 0, 0, 0, 0
 	for _, name := range names {
 		row := rows[name]
 		last := row[len(row)-1]
 		if len(row) > 1 && row[0].State == "passed" && last.State != "passed" || len(row) == 1 && last.Failed() {
 			failed++
+		}
+		if slices.ContainsFunc(row, func(v testbed.Verdict) bool { return v.State == "skipped" }) {
+			unlisted++
 		}
 		if s.groups && strings.Contains(name, "[FeatureGate:"+groupGate+"]") {
 			groups++
@@ -220,6 +227,8 @@ func complaint(s setting, focused bool, candidates []candidate, found [][]testbe
 		return fmt.Errorf("%d tests pass with %s and not with %s", failed, candidates[0].name, last)
 	case skipped > 0:
 		return fmt.Errorf("%d tests of pod groups are skipped, although their gates are on", skipped)
+	case unlisted > 0:
+		return fmt.Errorf("%d tests skip themselves: none of the reasons why a test may be left out", unlisted)
 	case s.groups && groups == 0 && !focused:
 		return errors.New("no test of pod groups ran")
 	}
@@ -247,6 +256,28 @@ func printVerdicts(out io.Writer, candidates []candidate, found [][]testbed.Verd
 				fmt.Fprintf(out, "\n%s, %s: %s: %s\n", name, candidates[i].name, v.State, v.Message)
 			}
 		}
+	}
+}
+
+// takeOut takes the tests that do not apply out of the verdicts, and returns those of the first candidate: they are the same for all.
+func takeOut(found [][]testbed.Verdict) (leftOut []testbed.Verdict) {
+	for i, list := range found {
+		found[i] = slices.DeleteFunc(list, func(v testbed.Verdict) bool {
+			is := v.State == testbed.LeftOut
+			if is && i == 0 {
+				leftOut = append(leftOut, v)
+			}
+			return is
+		})
+	}
+	return leftOut
+}
+
+// printLeftOut prints which tests do not apply, and why.
+func printLeftOut(out io.Writer, list []testbed.Verdict) {
+	fmt.Fprintf(out, "\nLeft out: %d tests.\n", len(list))
+	for _, v := range list {
+		fmt.Fprintf(out, "- %s: %s\n", v.Test, v.Message)
 	}
 }
 
