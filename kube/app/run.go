@@ -11,6 +11,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 	"k8s.io/apimachinery/pkg/util/wait"
+	"k8s.io/apiserver/pkg/server/flagz"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/klog/v2"
 	"k8s.io/utils/clock"
@@ -77,7 +78,7 @@ func (o *options) run(ctx context.Context, c *config.SchedulerConfiguration, mak
 	}
 	follows := &follower{files: o.files, load: o.configuration, promise: placer.SetClasses, counts: &counts.Configuration}
 	follows.begin(c)
-	serve := endpoints{config: follows.running.Load, registry: registry, live: append(elect.checks(), liveness(placer)), ready: readiness(ctx, placer)}
+	serve := endpoints{config: follows.running.Load, registry: registry, flags: flagz.NamedFlagSetsReader{FlagSets: o.sections}, live: append(elect.checks(), liveness(placer)), ready: readiness(ctx, placer)}
 	if err := o.serve(living, serve); err != nil {
 		return err
 	}
