@@ -60,19 +60,18 @@ func (o *options) run(ctx context.Context, c *config.SchedulerConfiguration, mak
 	if err != nil {
 		return err
 	}
-	serves, err := Adapt(ctx, client.Discovery())
+	serves, err := Adapt(ctx, client, c)
 	if err != nil {
 		return err
 	}
-	coscheduling, err := serves.CoschedulingClient(to)
-	if err != nil {
-		return fmt.Errorf("cannot make a client of %s: %w", to.Host, err)
-	}
 	counts := metrics.New(registry)
-	placer, err := makeScheduler(living, scheduler.Options{
+	options := scheduler.Options{
 		Client: client, Config: c, Metrics: counts, Clock: clock.RealClock{}, Identity: identity, Holds: elect.holds, Policies: o.policies,
-		PodGroups: serves.PodGroups, CompositePodGroups: serves.CompositePodGroups, OlderPodGroups: serves.OlderPodGroups, Coscheduling: coscheduling,
-	})
+	}
+	if err := serves.Tell(&options, to); err != nil {
+		return err
+	}
+	placer, err := makeScheduler(living, options)
 	if err != nil {
 		return fmt.Errorf("cannot make the scheduler: %w", err)
 	}

@@ -67,7 +67,7 @@ func TestReady(t *testing.T) {
 			c.addNodes(1, "n", "4")
 			c.create(newPod("first"))
 			c.awaitBound(20*time.Second, 1)
-			c.relay(testbed.FairleadName, "does not serve")
+			c.relay(testbed.FairleadName, "Does without an API")
 		})
 	}
 }
