@@ -44,8 +44,11 @@ const (
 	askForGroups = 5 * time.Minute
 )
 
-// taintRules is a type that devices have beside those without which there are none.
-const taintRules = "devicetaintrules"
+// taintRules is a type that devices have beside those without which there are none, and with135 the Kubernetes whose pods name workloads.
+const (
+	taintRules = "devicetaintrules"
+	with135    = "1.35"
+)
 
 // Served is which of the optional APIs there are that the scheduler itself reads.
 type Served struct {
@@ -67,6 +70,9 @@ func (s *Served) Tell(o *scheduler.Options, to *rest.Config) error {
 	}
 	if s.Coscheduling {
 		o.Coscheduling = client
+	}
+	if s.OlderPodGroups == with135 {
+		o.Workloads = client
 	}
 	return nil
 }
@@ -245,16 +251,16 @@ func withoutGroupClaims(ctx context.Context, why string) error {
 // olderGroups finds out which Kubernetes' pod groups the server serves, of those that are not read; and says in the log what becomes of their pods.
 func (s *Served) olderGroups(ctx context.Context, server discovery.ServerResourcesInterface) error {
 	const group, upgrade = "scheduling.k8s.io/", "Fairlead reads pod groups of Kubernetes 1.37 on (scheduling.k8s.io/v1beta1)"
-	for _, of := range []struct{ version, resource, kubernetes, field, becomes string }{
-		{"v1alpha2", "podgroups", "1.36", "spec.schedulingGroup", "held"},
-		{"v1alpha1", "workloads", "1.35", "spec.workloadRef", "placed each by itself"},
+	for _, of := range []struct{ version, resource, kubernetes, field string }{
+		{"v1alpha2", "podgroups", "1.36", "spec.schedulingGroup"},
+		{"v1alpha1", "workloads", with135, "spec.workloadRef"},
 	} {
 		resources, _, err := resourcesOf(ctx, askFor, server, group+of.version)
 		if err != nil {
 			return err
 		}
 		if slices.Contains(resources, of.resource) {
-			klog.FromContext(ctx).Error(nil, upgrade+"; upgrade the cluster, or do without groups", "served", group+of.version, "kubernetes", of.kubernetes, "untilThen", "pods with "+of.field+" are "+of.becomes)
+			klog.FromContext(ctx).Error(nil, upgrade+"; upgrade the cluster, or do without groups", "served", group+of.version, "kubernetes", of.kubernetes, "untilThen", "pods with "+of.field+" are held")
 			s.OlderPodGroups = of.kubernetes
 			s.Lacks[podGroups()] = fmt.Sprintf("%s, but those of Kubernetes %s; upgrade it to 1.37, or take %s off the pod", absent(podGroups()), of.kubernetes, of.field)
 			return nil

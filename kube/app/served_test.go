@@ -110,6 +110,9 @@ func TestAbsentAPIs(t *testing.T) {
 			if err := serves.Tell(&told, &rest.Config{}); serves.Coscheduling != test.labels || (told.Coscheduling != nil) != test.labels || err != nil {
 				t.Errorf("groups of the coscheduling plugin are read: %t, by %v (%v)", serves.Coscheduling, told.Coscheduling, err)
 			}
+			if (told.Workloads != nil) != (test.older == "1.35") {
+				t.Errorf("workloads of pods are read by %v", told.Workloads)
+			}
 			if serves.CompositePodGroups != (test.name == "composite pod groups") {
 				t.Errorf("composite pod groups are read: %t", serves.CompositePodGroups)
 			}

@@ -27,6 +27,9 @@ import (
 func newInformers(o *Options, budgets bool) informers.SharedInformerFactory {
 	factory := informers.NewSharedInformerFactoryWithOptions(o.Client, 0, informers.WithTransform(stripping(&o.Metrics.Cluster)))
 	doWithout(factory, o.Lacks)
+	if o.Workloads != nil {
+		readWorkloads(factory, o.Workloads)
+	}
 	factory.Core().V1().Nodes().Informer()
 	factory.Core().V1().Pods().Informer()
 	factory.Core().V1().Services().Informer()

@@ -51,6 +51,8 @@ type Options struct {
 	CompositePodGroups bool
 	// Lacks says why of types that the scheduler reads none is ever seen: the API server does not serve them, or the role may not list them.
 	Lacks map[schema.GroupVersionResource]string
+	// Workloads reads of pods the workload of Kubernetes 1.35 that they name; nil where the API server does not have these.
+	Workloads dynamic.Interface
 	// Coscheduling reads the pod groups of the coscheduling plugin; nil where the API server serves none.
 	Coscheduling dynamic.Interface
 	// Identity names this replica in the events that it writes.
