@@ -29,6 +29,7 @@ type options struct {
 
 	policies []policies.Info        // that profiles may name besides Fairlead's own
 	given    func(flag string) bool // whether the flag was
+	sections cliflag.NamedFlagSets  // the flags, once they are declared
 
 	kubeconfig  string
 	leaderElect bool
@@ -82,6 +83,7 @@ func (o *options) flags() cliflag.NamedFlagSets {
 	describe(sections.FlagSet("authentication"), "authentication-kubeconfig", "how to reach the API server that says who a client of this server is; empty means --kubeconfig")
 	describe(sections.FlagSet("authorization"), "authorization-kubeconfig", "how to reach the API server that says what a client of this server may read; empty means --kubeconfig")
 	logsapi.AddFlags(o.logs, sections.FlagSet("logs"))
+	o.sections = sections
 	return sections
 }
 

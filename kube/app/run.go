@@ -11,6 +11,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 	"k8s.io/apimachinery/pkg/util/wait"
+	"k8s.io/apiserver/pkg/server/flagz"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/klog/v2"
 	"k8s.io/utils/clock"
@@ -59,25 +60,24 @@ func (o *options) run(ctx context.Context, c *config.SchedulerConfiguration, mak
 	if err != nil {
 		return err
 	}
-	serves, err := Adapt(ctx, client.Discovery())
+	serves, err := Adapt(ctx, client, c)
 	if err != nil {
 		return err
 	}
-	coscheduling, err := serves.CoschedulingClient(to)
-	if err != nil {
-		return fmt.Errorf("cannot make a client of %s: %w", to.Host, err)
-	}
 	counts := metrics.New(registry)
-	placer, err := makeScheduler(living, scheduler.Options{
+	options := scheduler.Options{
 		Client: client, Config: c, Metrics: counts, Clock: clock.RealClock{}, Identity: identity, Holds: elect.holds, Policies: o.policies,
-		PodGroups: serves.PodGroups, CompositePodGroups: serves.CompositePodGroups, OlderPodGroups: serves.OlderPodGroups, Coscheduling: coscheduling,
-	})
+	}
+	if err := serves.Tell(&options, to); err != nil {
+		return err
+	}
+	placer, err := makeScheduler(living, options)
 	if err != nil {
 		return fmt.Errorf("cannot make the scheduler: %w", err)
 	}
 	follows := &follower{files: o.files, load: o.configuration, promise: placer.SetClasses, counts: &counts.Configuration}
 	follows.begin(c)
-	serve := endpoints{config: follows.running.Load, registry: registry, live: append(elect.checks(), liveness(placer)), ready: readiness(ctx, placer)}
+	serve := endpoints{config: follows.running.Load, registry: registry, flags: flagz.NamedFlagSetsReader{FlagSets: o.sections}, live: append(elect.checks(), liveness(placer)), ready: readiness(ctx, placer)}
 	if err := o.serve(living, serve); err != nil {
 		return err
 	}

@@ -17,20 +17,29 @@ import (
 	apirequest "k8s.io/apiserver/pkg/endpoints/request"
 	"k8s.io/apiserver/pkg/server"
 	genericfilters "k8s.io/apiserver/pkg/server/filters"
+	"k8s.io/apiserver/pkg/server/flagz"
 	"k8s.io/apiserver/pkg/server/healthz"
 	"k8s.io/apiserver/pkg/server/mux"
 	"k8s.io/apiserver/pkg/server/routes"
+	"k8s.io/apiserver/pkg/server/statusz"
+	"k8s.io/apiserver/pkg/util/compatibility"
+	utilfeature "k8s.io/apiserver/pkg/util/feature"
 	"k8s.io/client-go/kubernetes/scheme"
 	_ "k8s.io/component-base/metrics/prometheus/clientgo" // counts the client's requests in legacyregistry
+	zpages "k8s.io/component-base/zpages/features"
 	"k8s.io/klog/v2"
 
 	"fairlead.dev/fairlead/kube/config"
 )
 
+// component is what this process calls itself on its pages.
+const component = "fairlead-scheduler"
+
 // endpoints are what the server shows.
 type endpoints struct {
 	config   func() *config.SchedulerConfiguration // as it is now
 	registry *prometheus.Registry
+	flags    flagz.Reader
 	live     []healthz.HealthChecker // fail when the process should be killed
 	ready    []healthz.HealthChecker // fail when it cannot do its work yet, or any more
 }
@@ -108,14 +117,20 @@ func guarded(handler http.Handler, authn authenticator.Request, authz authorizer
 }
 
 func (e endpoints) handler() http.Handler {
-	paths := mux.NewPathRecorderMux("fairlead-scheduler")
+	paths := mux.NewPathRecorderMux(component)
 	healthz.InstallHandler(paths, e.live...)
 	healthz.InstallLivezHandler(paths, e.live...)
 	healthz.InstallReadyzHandler(paths, e.ready...)
 	paths.Handle("/metrics", promhttp.HandlerFor(prometheus.GathererFunc(e.gather), promhttp.HandlerOpts{}))
+	paths.HandleFunc("/configz", e.configz)
 	if e.config().EnableProfiling {
-		paths.HandleFunc("/configz", e.configz)
 		routes.Profiling{}.Install(paths)
+	}
+	if utilfeature.DefaultFeatureGate.Enabled(zpages.ComponentFlagz) {
+		flagz.Install(paths, component, e.flags)
+	}
+	if utilfeature.DefaultFeatureGate.Enabled(zpages.ComponentStatusz) { // last, as it lists the others
+		statusz.Install(paths, component, statusz.NewRegistry(compatibility.DefaultBuildEffectiveVersion(), statusz.WithListedPaths(paths.ListedPaths())))
 	}
 	return paths
 }

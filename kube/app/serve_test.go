@@ -8,6 +8,9 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -15,9 +18,14 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/common/expfmt"
 	"github.com/prometheus/common/model"
+	"k8s.io/apiserver/pkg/server/flagz"
 	"k8s.io/apiserver/pkg/server/healthz"
+	utilfeature "k8s.io/apiserver/pkg/util/feature"
+	certutil "k8s.io/client-go/util/cert"
+	featuregatetesting "k8s.io/component-base/featuregate/testing"
 	componentmetrics "k8s.io/component-base/metrics"
 	"k8s.io/component-base/metrics/legacyregistry"
+	zpages "k8s.io/component-base/zpages/features"
 
 	"fairlead.dev/fairlead/kube/config"
 	"fairlead.dev/fairlead/kube/metrics"
@@ -47,7 +55,7 @@ func TestGuard(t *testing.T) {
 		t.Fatal(err)
 	}
 	s := &scripted{syncsAt: time.Now().Add(time.Hour)}
-	e := endpoints{config: config.Default, registry: prometheus.NewRegistry(), ready: readiness(t.Context(), s)}
+	e := endpoints{config: config.Default, registry: prometheus.NewRegistry(), flags: flagz.NamedFlagSetsReader{FlagSets: o.sections}, ready: readiness(t.Context(), s)}
 	if err := o.serve(t.Context(), e); err != nil {
 		t.Fatal(err)
 	}
@@ -64,8 +72,59 @@ func TestGuard(t *testing.T) {
 	expect("/readyz", http.StatusInternalServerError)
 	s.syncsAt = time.Now()
 	expect("/readyz", http.StatusOK)
-	for _, path := range []string{"/metrics", "/configz", "/debug/pprof/", "/livez/ping", "/"} {
+	for _, path := range []string{"/metrics", "/configz", "/flagz", "/statusz", "/debug/pprof/", "/livez/ping", "/"} {
 		expect(path, http.StatusForbidden)
+	}
+}
+
+// A certificate that is renewed in its files is served without a restart.
+func TestRenewedCertificateIsServed(t *testing.T) {
+	o := newOptions()
+	o.flags()
+	dir := t.TempDir()
+	o.serving.ServerCert.CertKey.CertFile, o.serving.ServerCert.CertKey.KeyFile = filepath.Join(dir, "tls.crt"), filepath.Join(dir, "tls.key")
+	renew := func() (serial string) {
+		t.Helper()
+		certificate, key, err := certutil.GenerateSelfSignedCertKey("localhost", []net.IP{net.IPv4(127, 0, 0, 1)}, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for file, text := range map[string][]byte{o.serving.ServerCert.CertKey.CertFile: certificate, o.serving.ServerCert.CertKey.KeyFile: key} {
+			if err := os.WriteFile(file, text, 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}
+		pair, err := tls.X509KeyPair(certificate, key)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return pair.Leaf.SerialNumber.String()
+	}
+	first := renew()
+	var err error
+	if o.serving.Listener, err = net.Listen("tcp", "127.0.0.1:0"); err != nil {
+		t.Fatal(err)
+	}
+	if err := o.serve(t.Context(), endpoints{config: config.Default, registry: prometheus.NewRegistry()}); err != nil {
+		t.Fatal(err)
+	}
+	served := func() string {
+		t.Helper()
+		connection, err := tls.Dial("tcp", o.serving.Listener.Addr().String(), &tls.Config{InsecureSkipVerify: true})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer connection.Close()
+		return connection.ConnectionState().PeerCertificates[0].SerialNumber.String()
+	}
+	if got := served(); got != first {
+		t.Fatalf("certificate %s is served, want %s, of the file", got, first)
+	}
+	second := renew()
+	for deadline := time.Now().Add(30 * time.Second); served() != second; time.Sleep(50 * time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatalf("certificate %s is still served, want %s", served(), second)
+		}
 	}
 }
 
@@ -131,6 +190,33 @@ func TestMetricsAreServed(t *testing.T) {
 	}
 }
 
+// The pages that components of Kubernetes have about themselves are there, each under its gate, and show what this one was told.
+func TestPages(t *testing.T) {
+	o := newOptions()
+	command := o.flags()
+	if err := command.FlagSet("override").Parse([]string{"--record=tape"}); err != nil {
+		t.Fatal(err)
+	}
+	e := endpoints{config: config.Default, registry: prometheus.NewRegistry(), flags: flagz.NamedFlagSetsReader{FlagSets: o.sections}}
+	for path, shows := range map[string]string{
+		"/configz": `^{"componentconfig":{"kind":"SchedulerConfiguration"`, "/flagz": `(?m)^record\W+tape$`, "/statusz": `/configz`,
+	} {
+		server := httptest.NewServer(e.handler())
+		if status, body := get(t, server.Client(), server.URL+path); status != http.StatusOK || !regexp.MustCompile(shows).MatchString(body) {
+			t.Errorf("%s: status %d, want 200 and %s:\n%s", path, status, shows, body)
+		}
+		server.Close()
+	}
+	featuregatetesting.SetFeatureGatesDuringTest(t, utilfeature.DefaultFeatureGate, featuregatetesting.FeatureOverrides{zpages.ComponentFlagz: false, zpages.ComponentStatusz: false})
+	server := httptest.NewServer(e.handler())
+	defer server.Close()
+	for _, path := range []string{"/flagz", "/statusz"} {
+		if status, _ := get(t, server.Client(), server.URL+path); status != http.StatusNotFound {
+			t.Errorf("%s without its gate: status %d, want 404", path, status)
+		}
+	}
+}
+
 // What helps to debug is there only if it is asked for.
 func TestProfiling(t *testing.T) {
 	for _, test := range []struct {
@@ -140,13 +226,9 @@ func TestProfiling(t *testing.T) {
 		c := config.Default()
 		c.EnableProfiling = test.enabled
 		server := httptest.NewServer(endpoints{config: func() *config.SchedulerConfiguration { return c }, registry: prometheus.NewRegistry()}.handler())
-		for _, path := range []string{"/configz", "/debug/pprof/"} {
-			status, body := get(t, server.Client(), server.URL+path)
-			if status != test.want {
-				t.Errorf("enableProfiling %t: %s has status %d, expected %d", test.enabled, path, status, test.want)
-			}
-			if path == "/configz" && test.enabled && !strings.HasPrefix(body, `{"componentconfig":{"kind":"SchedulerConfiguration"`) {
-				t.Errorf("/configz shows %s", body)
+		for path, want := range map[string]int{"/configz": http.StatusOK, "/debug/pprof/": test.want} {
+			if status, _ := get(t, server.Client(), server.URL+path); status != want {
+				t.Errorf("enableProfiling %t: %s has status %d, expected %d", test.enabled, path, status, want)
 			}
 		}
 		server.Close()

@@ -1,27 +1,34 @@
 package app
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
 	"strings"
 	"time"
 
+	policyv1 "k8s.io/api/policy/v1"
 	resourcev1 "k8s.io/api/resource/v1"
 	schedulingv1alpha3 "k8s.io/api/scheduling/v1alpha3"
 	schedulingv1beta1 "k8s.io/api/scheduling/v1beta1"
+	storagev1 "k8s.io/api/storage/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/wait"
 	utilfeature "k8s.io/apiserver/pkg/util/feature"
 	"k8s.io/client-go/discovery"
 	"k8s.io/client-go/dynamic"
+	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/rest"
+	"k8s.io/component-base/featuregate"
 	"k8s.io/klog/v2"
 	"k8s.io/kubernetes/pkg/features"
 
+	"fairlead.dev/fairlead/kube/config"
 	"fairlead.dev/fairlead/kube/scheduler"
 )
 
@@ -37,6 +44,12 @@ const (
 	askForGroups = 5 * time.Minute
 )
 
+// taintRules is a type that devices have beside those without which there are none, and with135 the Kubernetes whose pods name workloads.
+const (
+	taintRules = "devicetaintrules"
+	with135    = "1.35"
+)
+
 // Served is which of the optional APIs there are that the scheduler itself reads.
 type Served struct {
 	PodGroups, CompositePodGroups bool
@@ -44,95 +57,216 @@ type Served struct {
 	OlderPodGroups string
 	// Coscheduling says that there are pod groups of the coscheduling plugin.
 	Coscheduling bool
+	// Lacks says why types are not read that are not.
+	Lacks map[schema.GroupVersionResource]string
 }
 
-// CoschedulingClient is a client of the coscheduling plugin's pod groups; nil where there are none.
-func (s Served) CoschedulingClient(to *rest.Config) (dynamic.Interface, error) {
-	if !s.Coscheduling {
-		return nil, nil
+// Tell has a scheduler that reaches the API server in this way know of it.
+func (s *Served) Tell(o *scheduler.Options, to *rest.Config) error {
+	o.PodGroups, o.CompositePodGroups, o.Lacks = s.PodGroups, s.CompositePodGroups, s.Lacks
+	client, err := dynamic.NewForConfig(to)
+	if err != nil {
+		return fmt.Errorf("cannot make a client of %s: %w", to.Host, err)
 	}
-	return dynamic.NewForConfig(to)
+	if s.Coscheduling {
+		o.Coscheduling = client
+	}
+	if s.OlderPodGroups == with135 {
+		o.Workloads = client
+	}
+	return nil
 }
 
-// Adapt does without the optional APIs that the server does not serve, and says so.
-func Adapt(ctx context.Context, server discovery.ServerResourcesInterface) (Served, error) {
-	devices, known, err := resourcesOf(ctx, askFor, server, resourcev1.SchemeGroupVersion.String())
-	switch {
-	case err != nil:
-		return Served{}, err
-	case known && devices == nil:
-		return Served{}, fmt.Errorf("the API server does not serve %s, from which upstream's filters learn of devices; it is served by default since Kubernetes 1.34", resourcev1.SchemeGroupVersion)
-	case known && utilfeature.DefaultFeatureGate.Enabled(features.DRADeviceTaintRules) && !slices.Contains(devices, "devicetaintrules"):
-		klog.FromContext(ctx).Info("The API server does not serve devicetaintrules of " + resourcev1.SchemeGroupVersion.String() + ": taints of devices are those of their slices alone")
-		if err := utilfeature.DefaultMutableFeatureGate.Set(string(features.DRADeviceTaintRules) + "=false"); err != nil {
+// Adapt does without the optional APIs that the server does not serve, or that the role may not read, and says so. It is an error where that is not safe.
+func Adapt(ctx context.Context, client kubernetes.Interface, c *config.SchedulerConfiguration) (Served, error) {
+	server, s := client.Discovery(), Served{Lacks: map[schema.GroupVersionResource]string{}}
+	for _, ask := range []func() error{
+		func() error { return s.devices(ctx, server) },
+		func() error { return s.volumes(ctx, server) },
+		func() error { return s.budgets(ctx, server, c) },
+		func() error { return s.coscheduling(ctx, server) },
+		func() error { return s.podGroups(ctx, server) },
+		func() error { return s.heedRights(ctx, client.AuthorizationV1().SelfSubjectAccessReviews(), c) },
+	} {
+		if err := ask(); err != nil {
 			return Served{}, err
 		}
 	}
-	of := scheduler.CoschedulingGroups()
-	coscheduling, known, err := resourcesOf(ctx, askFor, server, of.GroupVersion().String())
-	if err != nil {
-		return Served{}, err
+	return s, nil
+}
+
+// devices asks for devices and claims of them.
+func (s *Served) devices(ctx context.Context, server discovery.ServerResourcesInterface) error {
+	of := resourcev1.SchemeGroupVersion
+	served, known, err := resourcesOf(ctx, askFor, server, of.String())
+	if err != nil || !known {
+		return err
 	}
-	served, err := podGroups(ctx, server)
-	served.Coscheduling = !known || slices.Contains(coscheduling, of.Resource)
-	return served, err
+	for _, r := range scheduler.Optional(of.Group) {
+		if r.Resource != taintRules && !slices.Contains(served, r.Resource) {
+			return s.withoutDevices(ctx, absent(r)+"; it is served by default since Kubernetes 1.34")
+		}
+	}
+	if utilfeature.DefaultFeatureGate.Enabled(features.DRADeviceTaintRules) && !slices.Contains(served, taintRules) {
+		return switchOff(ctx, features.DRADeviceTaintRules, absent(of.WithResource(taintRules)), "taints of devices are those of their slices alone")
+	}
+	return nil
+}
+
+// withoutDevices has no device read, nor any claim, as the gate of upstream's filters for them cannot be switched off any more.
+func (s *Served) withoutDevices(ctx context.Context, why string) error {
+	for _, r := range scheduler.Optional(resourcev1.SchemeGroupVersion.Group) {
+		s.Lacks[r] = why
+	}
+	return switchOff(ctx, features.DRADeviceTaintRules, why, "pods with claims of devices are held")
+}
+
+// volumes asks for what there is to know of storage. Of what is not served there is none.
+func (s *Served) volumes(ctx context.Context, server discovery.ServerResourcesInterface) error {
+	of := storagev1.SchemeGroupVersion
+	served, known, err := resourcesOf(ctx, askFor, server, of.String())
+	if err != nil || !known {
+		return err
+	}
+	for _, r := range scheduler.Optional(of.Group) {
+		if !slices.Contains(served, r.Resource) {
+			s.Lacks[r] = absent(r)
+			say(ctx, absent(r), "pods with volumes are placed as if there were none of these")
+		}
+	}
+	return nil
+}
+
+// budgets asks for PodDisruptionBudgets, where some profile's pods may be evicted. The Eviction API looks for them, and lets nobody go where there are none to be looked for.
+func (s *Served) budgets(ctx context.Context, server discovery.ServerResourcesInterface, c *config.SchedulerConfiguration) error {
+	obey, overrule := evicting(c)
+	if obey+overrule == "" {
+		return nil
+	}
+	of := policyv1.SchemeGroupVersion
+	served, known, err := resourcesOf(ctx, askFor, server, of.String())
+	if err != nil || !known {
+		return err
+	}
+	for _, r := range scheduler.Optional(of.Group) {
+		switch {
+		case slices.Contains(served, r.Resource):
+		case obey != "":
+			return fmt.Errorf("%s, without which its Eviction API lets no pod go, and the profile %s asks that (evictions.budgets: hard); have the API server serve it, or say budgets: bestEffort there", absent(r), obey)
+		default:
+			s.Lacks[r] = absent(r)
+			say(ctx, absent(r), "no pod is kept by one, and none is moved, as the Eviction API lets nobody go")
+		}
+	}
+	return nil
+}
+
+// evicting names the first profile whose pods are evicted if their budgets let them, and the first whose pods are whatever budgets say; empty if there is none.
+func evicting(c *config.SchedulerConfiguration) (obey, overrule string) {
+	for _, p := range c.Profiles {
+		switch {
+		case !p.Evictions.Enabled:
+		case p.Evictions.Budgets == config.BestEffort:
+			overrule = cmp.Or(overrule, p.SchedulerName)
+		default:
+			obey = cmp.Or(obey, p.SchedulerName)
+		}
+	}
+	return obey, overrule
+}
+
+// coscheduling asks for the pod groups of the coscheduling plugin.
+func (s *Served) coscheduling(ctx context.Context, server discovery.ServerResourcesInterface) error {
+	of := scheduler.CoschedulingGroups()
+	served, known, err := resourcesOf(ctx, askFor, server, of.GroupVersion().String())
+	s.Coscheduling = !known || slices.Contains(served, of.Resource)
+	return err
+}
+
+// absent says that a type is not served.
+func absent(r schema.GroupVersionResource) string {
+	return fmt.Sprintf("the API server served no %s of %s when fairlead-scheduler began", r.Resource, r.GroupVersion())
+}
+
+// say says in the log what is done without, and what becomes of that.
+func say(ctx context.Context, why, becomes string) {
+	klog.FromContext(ctx).Info("Does without an API", "why", why, "so", becomes)
+}
+
+// switchOff switches a feature gate of upstream's filters off, unless it is, and says why in any case.
+func switchOff(ctx context.Context, gate featuregate.Feature, why, becomes string) error {
+	say(ctx, why, becomes)
+	if !utilfeature.DefaultFeatureGate.Enabled(gate) {
+		return nil
+	}
+	return utilfeature.DefaultMutableFeatureGate.Set(string(gate) + "=false")
 }
 
 // podGroups asks which pod groups of Kubernetes there are.
-func podGroups(ctx context.Context, server discovery.ServerResourcesInterface) (Served, error) {
+func (s *Served) podGroups(ctx context.Context, server discovery.ServerResourcesInterface) error {
 	// Off by default in Kubernetes 1.37, so that nobody who does not use them is told that they are missing.
-	groups, known, err := resourcesOf(ctx, askForGroups, server, schedulingv1beta1.SchemeGroupVersion.String())
-	if known && err == nil && !slices.Contains(groups, "podgroups") {
-		if err := withoutGroupClaims(ctx); err != nil {
-			return Served{}, err
-		}
-		older, err := olderGroups(ctx, server)
-		return Served{OlderPodGroups: older}, err
+	groups, known, err := resourcesOf(ctx, askForGroups, server, podGroups().GroupVersion().String())
+	if err != nil {
+		return err
 	}
-	if !known && err == nil && ctx.Err() == nil {
+	if known && !slices.Contains(groups, podGroups().Resource) {
+		if err := withoutGroupClaims(ctx, absent(podGroups())); err != nil {
+			return err
+		}
+		return s.olderGroups(ctx, server)
+	}
+	if !known && ctx.Err() == nil {
 		klog.FromContext(ctx).Error(nil, "the API server does not say whether it serves podgroups; pods of groups are not placed until fairlead-scheduler begins anew")
 	}
-	serves := Served{PodGroups: slices.Contains(groups, "podgroups")}
-	if !serves.PodGroups || err != nil {
-		return serves, err
+	s.PodGroups = slices.Contains(groups, podGroups().Resource)
+	if !s.PodGroups || !utilfeature.DefaultFeatureGate.Enabled(features.CompositePodGroup) {
+		return nil
 	}
-	if !utilfeature.DefaultFeatureGate.Enabled(features.CompositePodGroup) {
-		return serves, nil
-	}
-	composites, known, err := resourcesOf(ctx, askForGroups, server, schedulingv1alpha3.SchemeGroupVersion.String())
+	composites, known, err := resourcesOf(ctx, askForGroups, server, compositePodGroups().GroupVersion().String())
 	if !known && err == nil && ctx.Err() == nil {
 		klog.FromContext(ctx).Error(nil, "the API server does not say whether it serves compositepodgroups; pods of groups that are parts of one are not placed until fairlead-scheduler begins anew")
 	}
-	serves.CompositePodGroups = slices.Contains(composites, "compositepodgroups")
-	return serves, err
+	s.CompositePodGroups = slices.Contains(composites, compositePodGroups().Resource)
+	return err
 }
 
-// withoutGroupClaims has upstream's filters not look for pod groups that may share claims, as none is served.
-func withoutGroupClaims(ctx context.Context) error {
+// podGroups are the pod groups of Kubernetes that are read.
+func podGroups() schema.GroupVersionResource {
+	return schedulingv1beta1.SchemeGroupVersion.WithResource("podgroups")
+}
+
+// compositePodGroups are those that consist of pod groups.
+func compositePodGroups() schema.GroupVersionResource {
+	return schedulingv1alpha3.SchemeGroupVersion.WithResource("compositepodgroups")
+}
+
+// withoutGroupClaims has upstream's filters not look for pod groups that may share claims, as none is read.
+func withoutGroupClaims(ctx context.Context, why string) error {
 	if !utilfeature.DefaultFeatureGate.Enabled(features.DRAWorkloadResourceClaims) {
 		return nil
 	}
-	klog.FromContext(ctx).Info("The API server does not serve podgroups of " + schedulingv1beta1.SchemeGroupVersion.String() + ": the feature gate DRAWorkloadResourceClaims is off")
-	return utilfeature.DefaultMutableFeatureGate.Set(string(features.DRAWorkloadResourceClaims) + "=false")
+	return switchOff(ctx, features.DRAWorkloadResourceClaims, why, "the feature gate DRAWorkloadResourceClaims is off")
 }
 
-// olderGroups names the Kubernetes whose pod groups the server serves, of those that are not read; and says in the log what becomes of their pods.
-func olderGroups(ctx context.Context, server discovery.ServerResourcesInterface) (string, error) {
+// olderGroups finds out which Kubernetes' pod groups the server serves, of those that are not read; and says in the log what becomes of their pods.
+func (s *Served) olderGroups(ctx context.Context, server discovery.ServerResourcesInterface) error {
 	const group, upgrade = "scheduling.k8s.io/", "Fairlead reads pod groups of Kubernetes 1.37 on (scheduling.k8s.io/v1beta1)"
-	for _, of := range []struct{ version, resource, kubernetes, becomes string }{
-		{"v1alpha2", "podgroups", "1.36", "pods with spec.schedulingGroup are held"},
-		{"v1alpha1", "workloads", "1.35", "pods with spec.workloadRef are placed each by itself"},
+	for _, of := range []struct{ version, resource, kubernetes, field string }{
+		{"v1alpha2", "podgroups", "1.36", "spec.schedulingGroup"},
+		{"v1alpha1", "workloads", with135, "spec.workloadRef"},
 	} {
 		resources, _, err := resourcesOf(ctx, askFor, server, group+of.version)
 		if err != nil {
-			return "", err
+			return err
 		}
 		if slices.Contains(resources, of.resource) {
-			klog.FromContext(ctx).Error(nil, upgrade+"; upgrade the cluster, or do without groups", "served", group+of.version, "kubernetes", of.kubernetes, "untilThen", of.becomes)
-			return of.kubernetes, nil
+			klog.FromContext(ctx).Error(nil, upgrade+"; upgrade the cluster, or do without groups", "served", group+of.version, "kubernetes", of.kubernetes, "untilThen", "pods with "+of.field+" are held")
+			s.OlderPodGroups = of.kubernetes
+			s.Lacks[podGroups()] = fmt.Sprintf("%s, but those of Kubernetes %s; upgrade it to 1.37, or take %s off the pod", absent(podGroups()), of.kubernetes, of.field)
+			return nil
 		}
 	}
-	return "", nil
+	return nil
 }
 
 // resourcesOf lists the resources that the server serves of a version of a group, nil if it serves none. It is not known where the server

@@ -43,8 +43,7 @@ type SchedulerConfiguration struct {
 	PodInitialBackoffSeconds int64 `json:"podInitialBackoffSeconds"`
 	PodMaxBackoffSeconds     int64 `json:"podMaxBackoffSeconds"`
 
-	// EnableProfiling serves /debug/pprof and /configz to those who are
-	// authorized to read them.
+	// EnableProfiling serves /debug/pprof to those who are authorized to read it.
 	EnableProfiling bool `json:"enableProfiling"`
 
 	// BindWorkers is how many pods are bound at the same time.

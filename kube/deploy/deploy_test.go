@@ -256,7 +256,21 @@ func TestDeployment(t *testing.T) {
 // A recording has a volume that is writable and has room for all the files that are kept, and what the
 // scheduler asks for is more memory than an empty cluster needs.
 func TestRecordingHasRoom(t *testing.T) {
-	pod := every[appsv1.Deployment](t)[0].Spec.Template.Spec
+	text, err := os.ReadFile("replace/kube-scheduler.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var static corev1.Pod
+	if err := kyaml.UnmarshalStrict(text, &static); err != nil {
+		t.Fatal(err)
+	}
+	for name, pod := range map[string]corev1.PodSpec{"the deployment": every[appsv1.Deployment](t)[0].Spec.Template.Spec, "the static pod": static.Spec} {
+		t.Run(name, func(t *testing.T) { checkRecording(t, &pod) })
+	}
+}
+
+func checkRecording(t *testing.T, pod *corev1.PodSpec) {
+	t.Helper()
 	container := pod.Containers[0]
 	const path = "/var/lib/fairlead/recording" // as docs/kubernetes.md has it
 	at := slices.IndexFunc(container.VolumeMounts, func(m corev1.VolumeMount) bool { return strings.HasPrefix(path, m.MountPath+"/") && !m.ReadOnly })

@@ -13,6 +13,7 @@ import (
 	schedulingv1 "k8s.io/api/scheduling/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/intstr"
 
 	"fairlead.dev/fairlead/kube/config"
@@ -57,6 +58,28 @@ func TestEvictionsHonourBudgets(t *testing.T) {
 			c.checkRoom()
 		})
 	}
+}
+
+// A pod that leaves by the Eviction API says so in its condition, with the API server's reason.
+func TestEvictedByEvictionAPI(t *testing.T) {
+	c := bare(t)
+	c.start(settings{profile: func(p *config.Profile) { p.Evictions.Enabled, p.Evictions.Budgets = true, config.Hard }})
+	c.addNodes(1, "n", "4")
+	c.create(newPod("low", cpu("3"), priority(c, -10), func(p *v1.Pod) { p.Finalizers = []string{"example.com/stays"} }))
+	c.awaitBound(20*time.Second, 1)
+	c.create(newPod("high", cpu("3"), priority(c, 1000)))
+	c.await(30*time.Second, func() string {
+		victim := c.pod("low")
+		for _, said := range victim.Status.Conditions {
+			if said.Type == v1.DisruptionTarget && said.Status == v1.ConditionTrue && said.Reason == "EvictionByEvictionAPI" && victim.DeletionTimestamp != nil {
+				return ""
+			}
+		}
+		return fmt.Sprintf("a pod that leaves by the Eviction API, and says so: deleted %v, %v", victim.DeletionTimestamp, victim.Status.Conditions)
+	})
+	_, err := c.client.CoreV1().Pods(c.namespace).Patch(t.Context(), "low", types.MergePatchType, []byte(`{"metadata":{"finalizers":null}}`), metav1.PatchOptions{})
+	c.must(err)
+	c.awaitBound(30*time.Second, 1, named("high"))
 }
 
 // A pod that is more important has those leave beside whom it must not stand, where the fewest of the lowest priority do, and no others. It

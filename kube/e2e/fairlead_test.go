@@ -39,6 +39,8 @@ type settings struct {
 	bindTimeout time.Duration
 	record      string // the directory of a recording; empty for none
 	profile     func(*config.Profile)
+	// workloads has pods read as on Kubernetes 1.35, where they may name a workload.
+	workloads bool
 }
 
 // start runs our scheduler until the test ends.
@@ -68,14 +70,14 @@ func (c *cluster) start(s settings) *fairlead {
 	living, end := context.WithCancel(klog.NewContext(context.Background(), logger))
 	running, cease := context.WithCancel(living)
 	f := &fairlead{registry: prometheus.NewRegistry()}
-	serves, err := app.Adapt(living, client.Discovery())
+	serves, err := app.Adapt(living, client, cfg)
 	c.must(err)
-	coscheduling, err := serves.CoschedulingClient(to)
-	c.must(err)
-	made, err := scheduler.New(living, scheduler.Options{
-		PodGroups: serves.PodGroups, CompositePodGroups: serves.CompositePodGroups, OlderPodGroups: serves.OlderPodGroups, Coscheduling: coscheduling,
-		Client: client, Config: cfg, Metrics: metrics.New(f.registry), Clock: clock.RealClock{}, Identity: c.namespace,
-	})
+	options := scheduler.Options{Client: client, Config: cfg, Metrics: metrics.New(f.registry), Clock: clock.RealClock{}, Identity: c.namespace}
+	if s.workloads {
+		serves.OlderPodGroups = "1.35"
+	}
+	c.must(serves.Tell(&options, to))
+	made, err := scheduler.New(living, options)
 	c.must(err)
 	made.Start(living)
 	done := make(chan error, 1)

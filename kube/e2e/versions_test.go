@@ -10,8 +10,12 @@ import (
 	"testing"
 	"time"
 
+	v1 "k8s.io/api/core/v1"
 	resourcev1 "k8s.io/api/resource/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/client-go/dynamic"
 
 	"fairlead.dev/fairlead/kube/testbed"
 )
@@ -67,7 +71,7 @@ func TestReady(t *testing.T) {
 			c.addNodes(1, "n", "4")
 			c.create(newPod("first"))
 			c.awaitBound(20*time.Second, 1)
-			c.relay(testbed.FairleadName, "does not serve")
+			c.relay(testbed.FairleadName, "Does without an API")
 		})
 	}
 }
@@ -95,7 +99,7 @@ func olderGroups() testbed.Options {
 	}
 }
 
-// Pod groups of an older Kubernetes are not read: the log says so, and so do the pods that are held for it, where the API server keeps spec.schedulingGroup.
+// Pod groups of an older Kubernetes are not read: the log says so, and so do the pods that are held for it, by spec.schedulingGroup, or on 1.35 by spec.workloadRef.
 func TestOlderPodGroups(t *testing.T) {
 	testbed.SkipUnlessBuilt(t)
 	if !testbed.Before(37) {
@@ -106,17 +110,52 @@ func TestOlderPodGroups(t *testing.T) {
 	c.must(bed.StartFairlead(t.Context(), build(t), testbed.ProfileOf("fairlead"), 10_000))
 	c.relay(testbed.FairleadName, "reads pod groups")
 	c.addNodes(1, "n", "4")
-	c.create(newPod("grouped", member("gang")), newPod("free"))
-	if c.pod("grouped").Spec.SchedulingGroup == nil { // of 1.35, which has spec.workloadRef
-		c.awaitBound(20*time.Second, 2)
-		return
+	field := "spec.schedulingGroup"
+	if testbed.Before(36) {
+		field = "spec.workloadRef"
+		c.createOfWorkload("grouped")
+	} else {
+		c.create(newPod("grouped", member("gang")))
 	}
+	c.create(newPod("free"))
 	c.awaitBound(20*time.Second, 1)
 	why := c.awaitCondition("grouped", held)
-	if !strings.Contains(why, "upgrade it to 1.37, or take spec.schedulingGroup off the pod") {
+	if !strings.Contains(why, "upgrade it to 1.37, or take "+field+" off the pod") {
 		t.Errorf("a pod of a group says %q", why)
 	}
 	t.Log(says + why)
+}
+
+// Pods that are read as JSON, as they are on Kubernetes 1.35 with workloads, are seen as others are: those that are there when the scheduler begins, those that come, and those that go.
+func TestPodsReadAsOn135(t *testing.T) {
+	c := bare(t)
+	c.addNodes(1, "n", "4")
+	c.create(several(2, "first")...)
+	c.start(settings{workloads: true})
+	c.awaitBound(20*time.Second, 2)
+	c.create(several(3, "second")...)
+	c.awaitBound(20*time.Second, 4)
+	c.must(c.client.CoreV1().Pods(c.namespace).Delete(t.Context(), "first-0", metav1.DeleteOptions{}))
+	c.await(20*time.Second, func() string {
+		if pods := c.pods(); len(pods) != 4 || len(c.bound()) != 4 {
+			return "the last pod on a node, in the place of one that is gone"
+		}
+		return ""
+	})
+}
+
+// createOfWorkload makes a pod that names a workload of Kubernetes 1.35, in a field that our types do not have.
+func (c *cluster) createOfWorkload(name string) {
+	c.t.Helper()
+	pod := newPod(name)
+	pod.APIVersion, pod.Kind = "v1", "Pod"
+	fields, err := runtime.DefaultUnstructuredConverter.ToUnstructured(pod)
+	c.must(err)
+	c.must(unstructured.SetNestedStringMap(fields, map[string]string{"name": "training", "podGroup": "workers"}, "spec", "workloadRef"))
+	client, err := dynamic.NewForConfig(c.bed.Config(testbed.Admin))
+	c.must(err)
+	_, err = client.Resource(v1.SchemeGroupVersion.WithResource("pods")).Namespace(c.namespace).Create(c.t.Context(), &unstructured.Unstructured{Object: fields}, metav1.CreateOptions{})
+	c.must(err)
 }
 
 // offerTwo says, as a driver does, that a node has two devices, of which the first is tainted, if so.

@@ -77,6 +77,12 @@ func inBubble(t *testing.T, objects []runtime.Object, test func(*bubble)) {
 // inBubbleOf is inBubble for a scheduler of that configuration.
 func inBubbleOf(t *testing.T, c *config.SchedulerConfiguration, objects []runtime.Object, test func(*bubble)) {
 	t.Helper()
+	inBubbleWith(t, func(o *Options) { o.Config = c }, objects, test)
+}
+
+// inBubbleWith is inBubble for a scheduler whose options are changed, in its bubble.
+func inBubbleWith(t *testing.T, change func(*Options), objects []runtime.Object, test func(*bubble)) {
+	t.Helper()
 	// In a bubble no time passes while a loop spins, so that this needs a real clock.
 	spins := time.AfterFunc(2*time.Minute, func() { panic("a test does not end: somebody in its bubble never waits") })
 	defer spins.Stop()
@@ -86,8 +92,10 @@ func inBubbleOf(t *testing.T, c *config.SchedulerConfiguration, objects []runtim
 			t: t, began: time.Now(), registry: prometheus.NewRegistry(), ended: make(chan error, 1),
 			api: &api{Clientset: fake.NewClientset(append(objects, &v1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "default"}})...), version: 100},
 		}
-		c.BindWorkers = 1
-		s, err := New(living, Options{Client: b.api, Config: c, Metrics: metrics.New(b.registry), Clock: clock.RealClock{}, PodGroups: true, CompositePodGroups: true})
+		o := Options{Client: b.api, Config: config.Default(), Metrics: metrics.New(b.registry), Clock: clock.RealClock{}, PodGroups: true, CompositePodGroups: true}
+		change(&o)
+		o.Config.BindWorkers = 1
+		s, err := New(living, o)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -163,6 +163,12 @@ func answered(err error) bool {
 	return refusedAtOnce(err) || apierrors.IsNotFound(err) || apierrors.IsConflict(err)
 }
 
+// isGone reports whether the error says that the pod is not there. Without policy/v1 the API server answers each eviction with the same code, as it finds no budgets.
+func isGone(err error) bool {
+	answer, is := errors.AsType[*apierrors.StatusError](err)
+	return is && apierrors.IsNotFound(err) && answer.ErrStatus.Details != nil && answer.ErrStatus.Details.Kind == "pods"
+}
+
 func evictionResult(err error) metrics.EvictionResult {
 	_, busy := overloaded(err)
 	switch {
@@ -174,7 +180,7 @@ func evictionResult(err error) metrics.EvictionResult {
 		return metrics.EvictionError
 	case apierrors.IsTooManyRequests(err):
 		return metrics.EvictionRefused
-	case apierrors.IsNotFound(err), apierrors.IsConflict(err):
+	case isGone(err), apierrors.IsConflict(err):
 		return metrics.EvictionGone
 	}
 	return metrics.EvictionError
@@ -194,7 +200,7 @@ func (s *Scheduler) dismissed(ctx context.Context, d *departure, err error) {
 			recorder = s.recorders[v1.DefaultSchedulerName]
 		}
 		recorder.evicted(d)
-	case apierrors.IsNotFound(err): // the watch will show it
+	case isGone(err): // the watch will show it
 	default:
 		klog.FromContext(ctx).V(1).Info("a pod was not evicted", "pod", klog.KObj(d.object), "node", d.node, "err", err)
 		s.explainer.refusedByBudget(s, d, err)

@@ -79,6 +79,7 @@ func TestEvictedAnyhow(t *testing.T) {
 	}{
 		{"deleted", nil, "patch pods/status, delete pods", metrics.Evicted},
 		{"gone", apierrors.NewNotFound(v1.Resource("pods"), "pod-1"), "patch pods/status", metrics.EvictionGone},
+		{"no budgets are served", apierrors.NewGenericServerResponse(404, "list", policyv1.Resource("poddisruptionbudgets"), "", "", 0, true), "patch pods/status", metrics.EvictionError},
 		{"another of its name", apierrors.NewConflict(v1.Resource("pods"), "pod-1", errors.New("uid")), "patch pods/status", metrics.EvictionGone},
 		{"not allowed", apierrors.NewForbidden(v1.Resource("pods"), "pod-1", nil), "patch pods/status", metrics.EvictionError},
 	} {

@@ -26,6 +26,10 @@ import (
 // to the bone: how a pod ended says whether its owner will replace it.
 func newInformers(o *Options, budgets bool) informers.SharedInformerFactory {
 	factory := informers.NewSharedInformerFactoryWithOptions(o.Client, 0, informers.WithTransform(stripping(&o.Metrics.Cluster)))
+	doWithout(factory, o.Lacks)
+	if o.Workloads != nil {
+		readWorkloads(factory, o.Workloads)
+	}
 	factory.Core().V1().Nodes().Informer()
 	factory.Core().V1().Pods().Informer()
 	factory.Core().V1().Services().Informer()

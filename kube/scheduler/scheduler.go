@@ -10,12 +10,17 @@
 package scheduler
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"time"
 
 	v1 "k8s.io/api/core/v1"
+	resourcev1 "k8s.io/api/resource/v1"
+	schedulingv1alpha3 "k8s.io/api/scheduling/v1alpha3"
+	schedulingv1beta1 "k8s.io/api/scheduling/v1beta1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/klog/v2"
@@ -44,8 +49,10 @@ type Options struct {
 	PodGroups bool
 	// CompositePodGroups says that it serves those, in scheduling.k8s.io/v1alpha3.
 	CompositePodGroups bool
-	// OlderPodGroups is the Kubernetes whose pod groups it serves instead; empty for none.
-	OlderPodGroups string
+	// Lacks says why of types that the scheduler reads none is ever seen: the API server does not serve them, or the role may not list them.
+	Lacks map[schema.GroupVersionResource]string
+	// Workloads reads of pods the workload of Kubernetes 1.35 that they name; nil where the API server does not have these.
+	Workloads dynamic.Interface
 	// Coscheduling reads the pod groups of the coscheduling plugin; nil where the API server serves none.
 	Coscheduling dynamic.Interface
 	// Identity names this replica in the events that it writes.
@@ -122,19 +129,16 @@ func (s *Scheduler) assemble() {
 			Max:     cluster.Time(o.Config.PodMaxBackoffSeconds) * cluster.Second,
 		},
 		Handling: func(p *v1.Pod) { s.subject.handling(p) },
+		NoClaims: o.Lacks[resourcev1.SchemeGroupVersion.WithResource("resourceclaims")],
 	})
 	if !o.PodGroups {
-		why := "the API server served no podgroups of scheduling.k8s.io/v1beta1 when fairlead-scheduler began"
-		if o.OlderPodGroups != "" {
-			why += ", but those of Kubernetes " + o.OlderPodGroups + "; upgrade it to 1.37, or take spec.schedulingGroup off the pod"
-		}
-		s.world.PodGroups().Without(why)
+		s.world.PodGroups().Without(cmp.Or(o.Lacks[schedulingv1beta1.SchemeGroupVersion.WithResource("podgroups")], "the API server served no podgroups of scheduling.k8s.io/v1beta1 when fairlead-scheduler began"))
 	}
 	if o.Coscheduling != nil {
 		s.world.PodGroups().WithCoscheduling()
 	}
 	if !o.CompositePodGroups {
-		s.world.PodGroups().WithoutComposites("they are read with the feature gate CompositePodGroup of fairlead-scheduler, where the API server says when that begins that it serves compositepodgroups of scheduling.k8s.io/v1alpha3")
+		s.world.PodGroups().WithoutComposites(cmp.Or(o.Lacks[schedulingv1alpha3.SchemeGroupVersion.WithResource("compositepodgroups")], "they are read with the feature gate CompositePodGroup of fairlead-scheduler, where the API server says when that begins that it serves compositepodgroups of scheduling.k8s.io/v1alpha3"))
 	}
 	s.promises.taken = s.promises.wanted.Load()
 	s.world.SetClasses(s.promises.taken)

@@ -27,6 +27,7 @@ type waiting struct {
 	queries    *queries
 	backingOff heap.Heap[backoffEntry]
 	closed     map[string]bool // namespaces that are being deleted
+	noClaims   string          // why no claim of devices is ever seen; empty if they are
 }
 
 // sort finds out what keeps a pod that is to be placed, and lets it wait if
@@ -59,6 +60,8 @@ func (l *waiting) sort(p *Pod) {
 		l.hold(p, "")
 	case l.closed[p.object.Namespace]:
 		l.hold(p, closedNamespace)
+	case l.noClaims != "" && len(p.object.Spec.ResourceClaims) > 0:
+		l.hold(p, fmt.Sprintf("it has claims of devices (%d in spec.resourceClaims), and none is read: %s", len(p.object.Spec.ResourceClaims), l.noClaims))
 	case p.group != nil && p.group.why != "":
 		l.hold(p, p.group.why)
 	case p.group != nil && p.group.parent != nil && !p.letIn:

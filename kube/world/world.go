@@ -69,6 +69,8 @@ type Options struct {
 	// Handling is called with each pod just before it is dealt with, also in
 	// the midst of dealing with others. Nil is nobody.
 	Handling func(*v1.Pod)
+	// NoClaims says why no claim of devices is ever seen, so that pods that have some are held; empty if they are.
+	NoClaims string
 }
 
 // Prices is what a policy has in the price of a place beside room, so that the core is told of it. Of what is not in it upstream's scores
@@ -106,7 +108,7 @@ func New(j *judge.Judge, o Options) *World {
 	queries.ways = &ways{journal: journal, pods: pods, nodes: nodes, rules: rules, opens: cluster.Never}
 	waiting := &waiting{
 		journal: journal, judge: j, backoff: o.Backoff, pods: pods, nodes: nodes, shapes: shapes, slots: slots, queue: queue, queries: queries,
-		closed: map[string]bool{},
+		closed: map[string]bool{}, noClaims: o.NoClaims,
 	}
 	exits := &Exits{journal: journal, backoff: o.Backoff, pods: pods, slots: slots, guards: guards{journal: journal, budgets: map[string][]*guard{}}}
 	exits.guards.leaves = func(p *Pod) bool { return exits.of(p) != nil }

@@ -1,0 +1,151 @@
+package app
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	authorizationv1 "k8s.io/api/authorization/v1"
+	policyv1 "k8s.io/api/policy/v1"
+	resourcev1 "k8s.io/api/resource/v1"
+	storagev1 "k8s.io/api/storage/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	utilfeature "k8s.io/apiserver/pkg/util/feature"
+	authorizationclient "k8s.io/client-go/kubernetes/typed/authorization/v1"
+	"k8s.io/klog/v2"
+	"k8s.io/kubernetes/pkg/features"
+
+	"fairlead.dev/fairlead/kube/config"
+	"fairlead.dev/fairlead/kube/scheduler"
+)
+
+// This file asks whether the role may read the optional types that are served, as an informer that may not would never list. What is not known for that counts as not being there only where nothing
+// is done wrong by it: pods that would need it are held, or the API server heeds it itself.
+
+// heedRights does without the types that the role may not read. It is an error where pods would be placed, or evicted, that must not be.
+func (s *Served) heedRights(ctx context.Context, reviews authorizationclient.SelfSubjectAccessReviewInterface, c *config.SchedulerConfiguration) error {
+	obey, overrule := evicting(c)
+	asked := s.read(obey+overrule != "")
+	forbidden := missingRights(ctx, reviews, asked)
+	for _, r := range asked {
+		why := forbidden[r]
+		if _, lacks := s.Lacks[r]; why == "" || lacks { // with one of the devices' types all are lacking
+			continue
+		}
+		if err := s.unreadable(ctx, r, why, overrule); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// read are the optional types that are read, as far as is known by now, budgets if so.
+func (s *Served) read(budgets bool) []schema.GroupVersionResource {
+	all := slices.Concat(scheduler.Optional(resourcev1.SchemeGroupVersion.Group), scheduler.Optional(storagev1.SchemeGroupVersion.Group))
+	if budgets {
+		all = append(all, scheduler.Optional(policyv1.SchemeGroupVersion.Group)...)
+	}
+	if s.PodGroups {
+		all = append(all, podGroups())
+	}
+	if s.CompositePodGroups {
+		all = append(all, compositePodGroups())
+	}
+	if s.Coscheduling {
+		all = append(all, scheduler.CoschedulingGroups())
+	}
+	return slices.DeleteFunc(all, func(r schema.GroupVersionResource) bool {
+		_, lacks := s.Lacks[r]
+		return lacks || r.Resource == taintRules && !utilfeature.DefaultFeatureGate.Enabled(features.DRADeviceTaintRules)
+	})
+}
+
+// unreadable does without a type that the role may not read. Overrule is a profile that evicts whatever budgets say; empty if there is none.
+func (s *Served) unreadable(ctx context.Context, r schema.GroupVersionResource, why, overrule string) error {
+	switch {
+	case r.Group == resourcev1.SchemeGroupVersion.Group:
+		return s.withoutDevices(ctx, why)
+	case r == podGroups():
+		s.PodGroups, s.CompositePodGroups, s.Lacks[r] = false, false, why
+		say(ctx, why, "pods with spec.schedulingGroup are held")
+		return withoutGroupClaims(ctx, why)
+	case r == compositePodGroups():
+		s.CompositePodGroups, s.Lacks[r] = false, why
+		say(ctx, why, "pods of groups that are parts of one are held")
+		return nil
+	case r.Group == policyv1.SchemeGroupVersion.Group && overrule == "":
+		s.Lacks[r] = why
+		say(ctx, why, "it is learnt by the Eviction API's refusals whom a budget keeps")
+		return nil
+	case r.Group == policyv1.SchemeGroupVersion.Group:
+		return fmt.Errorf("%s; without it nobody would heed budgets for the profile %s (evictions.budgets: bestEffort): allow it, or say budgets: hard there", why, overrule)
+	case r.Group == storagev1.SchemeGroupVersion.Group:
+		return fmt.Errorf("%s; without it pods would be placed where their volumes cannot be used: allow it", why)
+	}
+	return fmt.Errorf("%s; without it pods of groups would be placed each by itself: allow it", why)
+}
+
+// missingRights says of each of the types that the role may not list or watch what it may not. A role may be bound a moment later than its user begins, so that it is asked again for a while.
+func missingRights(ctx context.Context, reviews authorizationclient.SelfSubjectAccessReviewInterface, types []schema.GroupVersionResource) map[schema.GroupVersionResource]string {
+	var missing map[schema.GroupVersionResource]string
+	for until := time.Now().Add(askFor); ; {
+		found, err := askRights(ctx, reviews, types)
+		switch {
+		case err != nil: // what was found before is still so
+			klog.FromContext(ctx).Info("Cannot ask for the rights of the role; asking again", "err", err)
+		case len(found) == 0:
+			return nil
+		default:
+			missing = found
+			klog.FromContext(ctx).Info("The role lacks rights; asking again", "types", len(found))
+		}
+		select {
+		case <-ctx.Done():
+			return missing
+		case <-time.After(askAgain):
+		}
+		if time.Now().After(until) {
+			return missing
+		}
+	}
+}
+
+// askRights asks once. The error is that of an API server that does not answer.
+func askRights(ctx context.Context, reviews authorizationclient.SelfSubjectAccessReviewInterface, types []schema.GroupVersionResource) (map[schema.GroupVersionResource]string, error) {
+	missing := map[schema.GroupVersionResource]string{}
+	for _, r := range types {
+		var verbs []string
+		for _, verb := range []string{"list", "watch"} {
+			not, err := mayNot(ctx, reviews, verb, r)
+			if err != nil {
+				return nil, err
+			}
+			if not {
+				verbs = append(verbs, verb)
+			}
+		}
+		if len(verbs) > 0 {
+			missing[r] = fmt.Sprintf("the role of fairlead-scheduler may not %s %s of %s, as kube/deploy/rbac.yaml lets it", strings.Join(verbs, " and "), r.Resource, r.GroupVersion())
+		}
+	}
+	return missing, nil
+}
+
+// mayNot reports whether the API server says that the role lacks a right. Where nobody may ask for that, whoever uses the right finds out.
+func mayNot(ctx context.Context, reviews authorizationclient.SelfSubjectAccessReviewInterface, verb string, r schema.GroupVersionResource) (bool, error) {
+	review := &authorizationv1.SelfSubjectAccessReview{Spec: authorizationv1.SelfSubjectAccessReviewSpec{
+		ResourceAttributes: &authorizationv1.ResourceAttributes{Verb: verb, Group: r.Group, Version: r.Version, Resource: r.Resource},
+	}}
+	answer, err := reviews.Create(ctx, review, metav1.CreateOptions{})
+	switch {
+	case apierrors.IsForbidden(err), apierrors.IsNotFound(err):
+		return false, nil
+	case err != nil:
+		return false, err
+	}
+	return !answer.Status.Allowed, nil
+}
