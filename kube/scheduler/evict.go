@@ -83,26 +83,17 @@ func (s *Scheduler) departure(p *world.Pod) (d *departure, by *world.Pod) {
 
 // leave takes decisions to evict to the world.
 func (s *Scheduler) leave(decisions []sched.Decision) {
-	victims := map[*world.Pod]int{}
 	for _, d := range decisions {
-		if d.Kind != sched.Evict {
-			continue
+		if d.Kind == sched.Evict {
+			s.world.Exits().Evict(d)
 		}
-		if t, serves := d.Purpose.Serves(); serves && t != d.Task {
-			if by := s.world.Of(t); by != nil {
-				victims[by]++
-			}
-		}
-		s.world.Exits().Evict(d)
-	}
-	for _, count := range victims {
-		s.Metrics.Evictions.Preempted(count)
 	}
 }
 
 // evict sends the request and returns at once.
 func (b *binder) evict(ctx context.Context, d *departure) {
 	b.departures[d.pod] = d
+	b.executions.begin(d, b.s.Clock.Now())
 	b.all.Go(func() {
 		err := b.dismiss(b.life, d)
 		b.s.Metrics.Evictions.Ended(evictionResult(err))
@@ -204,6 +195,7 @@ func (s *Scheduler) dismissed(ctx context.Context, d *departure, err error) {
 	if s.binder.departures[d.pod] == d {
 		delete(s.binder.departures, d.pod)
 	}
+	s.binder.executions.end(s, d, evictionResult(err))
 	switch {
 	case errors.Is(err, errCalledBack): // the world knows, and may have asked for the pod again
 	case err == nil:

@@ -22,7 +22,6 @@ import (
 	"k8s.io/client-go/kubernetes/fake"
 	clienttesting "k8s.io/client-go/testing"
 	"k8s.io/client-go/tools/events"
-	fwk "k8s.io/kube-scheduler/framework"
 
 	"fairlead.dev/fairlead/cluster"
 	"fairlead.dev/fairlead/kube/metrics"
@@ -75,16 +74,16 @@ func TestEvictionAnswers(t *testing.T) {
 func TestEvictedAnyhow(t *testing.T) {
 	for _, test := range []struct {
 		name   string
-		by     fwk.EntityKeyType
+		by     metrics.Preemptor
 		told   error // the answer to that
 		sent   string
 		result metrics.EvictionResult
 	}{
-		{"deleted", fwk.PodKeyType, nil, "patch pods/status, delete pods", metrics.Evicted},
-		{"deleted for a group", fwk.PodGroupKeyType, nil, "patch pods/status, delete pods", metrics.Evicted},
-		{"gone", fwk.PodKeyType, apierrors.NewNotFound(v1.Resource("pods"), "pod-1"), "patch pods/status", metrics.EvictionGone},
-		{"another of its name", fwk.PodKeyType, apierrors.NewConflict(v1.Resource("pods"), "pod-1", errors.New("uid")), "patch pods/status", metrics.EvictionGone},
-		{"not allowed", fwk.PodKeyType, apierrors.NewForbidden(v1.Resource("pods"), "pod-1", nil), "patch pods/status", metrics.EvictionError},
+		{"deleted", metrics.OfPod, nil, "patch pods/status, delete pods", metrics.Evicted},
+		{"deleted for a group", metrics.OfPodGroup, nil, "patch pods/status, delete pods", metrics.Evicted},
+		{"gone", metrics.OfPod, apierrors.NewNotFound(v1.Resource("pods"), "pod-1"), "patch pods/status", metrics.EvictionGone},
+		{"another of its name", metrics.OfPod, apierrors.NewConflict(v1.Resource("pods"), "pod-1", errors.New("uid")), "patch pods/status", metrics.EvictionGone},
+		{"not allowed", metrics.OfPod, apierrors.NewForbidden(v1.Resource("pods"), "pod-1", nil), "patch pods/status", metrics.EvictionError},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
@@ -130,8 +129,8 @@ func TestEvictedEvents(t *testing.T) {
 		of   *departure
 		says string
 	}{
-		{&departure{object: moved, node: "n1", by: &preemptor{high, high, high.UID, fwk.PodKeyType}}, "Normal Preempted Preempted by pod uid-2 on node n1"},
-		{&departure{object: moved, node: "n1", by: &preemptor{high, group, group.UID, fwk.PodGroupKeyType}}, "Normal Preempted Preempted by podgroup uid-gang on node n1"},
+		{&departure{object: moved, node: "n1", by: &preemptor{high, high, high.UID, metrics.OfPod}}, "Normal Preempted Preempted by pod uid-2 on node n1"},
+		{&departure{object: moved, node: "n1", by: &preemptor{high, group, group.UID, metrics.OfPodGroup}}, "Normal Preempted Preempted by podgroup uid-gang on node n1"},
 		{&departure{object: moved, node: "n1"}, "Normal Preempted Preempted on node n1"},
 		{&departure{object: moved, node: "n1", moves: true}, "Normal Moved Evicted from node n1"},
 	} {

@@ -48,6 +48,8 @@ type explainer struct {
 	// told is what was written of pod groups, by uid, and groupRetries what could not be, the earliest first.
 	told         map[types.UID]groupTold
 	groupRetries []groupRetry
+	// waiting is how many pods of a pod group were reported to wait for nodes.
+	waiting map[*world.Gang]int
 }
 
 // verdict is what was reported last about a pod.
@@ -57,6 +59,7 @@ type verdict struct {
 	plugins sets.Set[string]
 	profile string
 	at      cluster.Time
+	group   *world.Gang // with which it waits for nodes; nil if it is of no pod group, or does not
 }
 
 type explanation struct {
@@ -73,7 +76,7 @@ type likeness struct {
 }
 
 func newExplainer(s *Scheduler) *explainer {
-	e := &explainer{queued: map[types.UID]bool{}, again: reminders{has: map[types.UID]bool{}}, reported: map[types.UID]verdict{}, cached: map[likeness]explanation{}, kept: map[types.UID]refusal{}, told: map[types.UID]groupTold{}, incomplete: map[*world.Group]bool{}}
+	e := &explainer{queued: map[types.UID]bool{}, again: reminders{has: map[types.UID]bool{}}, reported: map[types.UID]verdict{}, cached: map[likeness]explanation{}, kept: map[types.UID]refusal{}, told: map[types.UID]groupTold{}, incomplete: map[*world.Group]bool{}, waiting: map[*world.Gang]int{}}
 	e.writer.start(s)
 	return e
 }
@@ -156,8 +159,18 @@ func (e *explainer) report(s *Scheduler, p *world.Pod, c condition, x explanatio
 	if _, known := e.reported[uid]; !known {
 		s.Metrics.Pods.Attempted(metrics.Unschedulable, profile, 0)
 	}
+	var group *world.Gang
+	if c.reason == v1.PodReasonUnschedulable {
+		group = countedGang(p)
+	}
+	if group != nil && e.waiting[group] == 0 && c.nominated == nil { // else others leave for it, which was counted
+		s.Metrics.PodGroups.Unplaced(profile)
+	}
 	e.forgetFor(s, uid)
-	e.reported[uid] = verdict{c.reason, x.message, x.plugins, profile, s.now()}
+	e.reported[uid] = verdict{c.reason, x.message, x.plugins, profile, s.now(), group}
+	if group != nil {
+		e.waiting[group]++
+	}
 	for plugin := range x.plugins {
 		s.Metrics.Pods.AddUnschedulable(plugin, profile, 1)
 	}
@@ -268,6 +281,11 @@ func (e *explainer) forgetFor(s *Scheduler, uid types.UID) {
 	if last, ok := e.reported[uid]; ok {
 		for plugin := range last.plugins {
 			s.Metrics.Pods.AddUnschedulable(plugin, last.profile, -1)
+		}
+		if last.group != nil {
+			if e.waiting[last.group]--; e.waiting[last.group] == 0 {
+				delete(e.waiting, last.group)
+			}
 		}
 		delete(e.reported, uid)
 	}
