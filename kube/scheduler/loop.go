@@ -171,8 +171,8 @@ func (s *Scheduler) carryOut(ctx context.Context, decisions []sched.Decision, be
 	}
 	sent = append(sent, s.bindGangs(ctx, &gangs)...)
 	s.subject.handling(nil)
-	s.countPlaced(sent, began)
-	s.countPreemptions(decisions, began)
+	countPlaced(s, sent, began)
+	countPreemptions(s, decisions, began)
 	s.leave(decisions)
 	s.Metrics.Evictions.WithoutPlacement(s.epochs.core.Counts().WithoutPlacement)
 	s.world.Exits().Storm().LeftForNobody(s.epochs.core.Counts().WithoutPlacement, s.now())

@@ -49,7 +49,7 @@ func countedGang(p *world.Pod) *world.Gang {
 }
 
 // countPlaced counts the pod groups of which binds are sent, each once, unless more of its places come free later.
-func (s *Scheduler) countPlaced(sent []*world.Pod, began time.Time) {
+func countPlaced(s *Scheduler, sent []*world.Pod, began time.Time) {
 	seen := map[*world.Gang]bool{nil: true}
 	for _, p := range sent {
 		g := countedGang(p)

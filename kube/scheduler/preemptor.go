@@ -46,7 +46,7 @@ type preemption struct {
 }
 
 // countPreemptions counts for whom the decisions, which are out, have others leave. What made them began at that time.
-func (s *Scheduler) countPreemptions(decisions []sched.Decision, began time.Time) {
+func countPreemptions(s *Scheduler, decisions []sched.Decision, began time.Time) {
 	v, preemptions, overdrawn := s.epochs.core.View(), map[types.UID]*preemption{}, map[cluster.BudgetID]int{}
 	for _, d := range slices.Backward(decisions) { // a budget spared those who were told first
 		if d.Kind != sched.Evict {
