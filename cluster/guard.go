@@ -58,6 +58,11 @@ func GuardsOf(v *View, t TaskID) []BudgetID {
 // Left is how many more runs may be told to leave without violating the budget.
 func Left(v *View, b BudgetID) int { return int(v.guards.row[b].left()) }
 
+// Overdrawn is how many more runs have been told to leave than the budget can spare.
+func Overdrawn(v *View, b BudgetID) int {
+	return int(max(v.guards.row[b].leaving-v.guards.row[b].spare, 0))
+}
+
 // WouldViolate reports whether whoever evicts the task's run violates a budget.
 func WouldViolate(v *View, t TaskID) bool {
 	return slices.ContainsFunc(GuardsOf(v, t), func(b BudgetID) bool { return v.guards.row[b].left() == 0 })

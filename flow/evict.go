@@ -85,7 +85,7 @@ func (p *placer) letIn(s *cluster.View, n cluster.NodeID, comers []int32, evicte
 
 // evicted is how many tenants leave a node for those who come: as many as pass beyond
 // the free slots and those that units leave, and one for each that does not fit in these. Who comes and gains nothing
-// by it is to go nowhere, and is left out of the list.
+// by it, or is not to have anybody evicted, is to go nowhere, and is left out of the list.
 func (p *placer) evicted(s *cluster.View, n cluster.NodeID, freed int64, comers []int32) (rest []int32, count int) {
 	w := p.net
 	load, _ := w.answers.load(s, n)
@@ -102,7 +102,8 @@ func (p *placer) evicted(s *cluster.View, n cluster.NodeID, freed int64, comers 
 			if isLarge {
 				large++
 			}
-			if (beyond > 0 || isLarge) && m.from == cluster.NoNode && w.members.of(m.task).terms.Wait <= m.cost+last {
+			gains := w.members.of(m.task).terms.Wait > m.cost+last && !p.evictsNobody(s, m)
+			if (beyond > 0 || isLarge) && m.from == cluster.NoNode && !gains {
 				useless = at
 			}
 		}
@@ -113,6 +114,25 @@ func (p *placer) evicted(s *cluster.View, n cluster.NodeID, freed int64, comers 
 		comers = slices.Delete(comers, useless, useless+1)
 	}
 	return comers, 0
+}
+
+// evictsNobody reports whether nobody is to leave for the task that moves.
+func (p *placer) evictsNobody(s *cluster.View, m *move) bool {
+	return s.Shape(p.net.members.of(m.task).shape).NeverPreempts
+}
+
+// forbidden reports whether somebody for whom nobody is to leave comes to a node that others of the bundle leave. The way by which it
+// came is closed until the node changes.
+func (p *placer) forbidden(s *cluster.View, bundle []move) (is bool) {
+	for i := range bundle {
+		m := &bundle[i]
+		if m.to == cluster.NoNode || !p.evictsNobody(s, m) || !slices.ContainsFunc(bundle, func(o move) bool { return o.from == m.to }) {
+			continue
+		}
+		p.net.avoid(s, m.task, m.to, cluster.Refusal{})
+		is = true
+	}
+	return is
 }
 
 // spare leaves out of a bundle whom it does not need to leave, the dearest first. In the

@@ -174,6 +174,10 @@ func (p *placer) doTogether(r *round, whole bool) (placed, refused int) {
 		case leaving == 0:
 			more, no := p.each(r, bundle, whole)
 			placed, refused = placed+more, refused+no
+		case p.forbidden(r.trial.View(), bundle):
+			r.undone = true
+			refused++
+			p.postpone(bundle)
 		case moving > budget:
 			r.undone = true
 			p.postpone(bundle)

@@ -194,7 +194,11 @@ func (p *ports) room(s *cluster.View, id requestID, n cluster.NodeID) int64 {
 	m := &p.nodes[n]
 	// More than fits by itself is never of use, and room that is not there makes the
 	// solver look for who could use it.
-	units := fits(s, id.shape, n) + m.shared
+	shared := m.shared
+	if s.Shape(id.shape).NeverPreempts {
+		shared = 0
+	}
+	units := fits(s, id.shape, n) + shared
 	if id.job != noJob {
 		units = min(units, beside(s, id, n))
 	}
@@ -203,8 +207,8 @@ func (p *ports) room(s *cluster.View, id requestID, n cluster.NodeID) int64 {
 		return 0
 	case s.RoomNow(id.shape, n):
 		return units
-	case m.shared > 0 && s.Eligible(s.Shape(id.shape).Eligible, n):
-		return min(units, m.shared)
+	case shared > 0 && s.Eligible(s.Shape(id.shape).Eligible, n):
+		return min(units, shared)
 	}
 	return 0
 }

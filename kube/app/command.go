@@ -16,7 +16,8 @@ import (
 
 const description = `Fairlead places the pods of a Kubernetes cluster: those whose
 spec.schedulerName is the name of one of its profiles, by default "fairlead".
-Pods of other schedulers are never touched, but count as used capacity.
+Pods of other schedulers count as used capacity and are left alone, unless a
+profile "default-scheduler" allows evictions: then they may leave for its pods.
 
 What it does is said in one configuration file; a flag changes what the file
 says. Several replicas agree on one leader; the others stand by. SIGTERM stops

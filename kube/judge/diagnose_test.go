@@ -1,6 +1,6 @@
 package judge
 
-// Diagnose must say what kube-scheduler says. Each scenario runs upstream's whole scheduler against the same fake API server, without its preemption, and
+// Diagnose must say what kube-scheduler says. Each scenario runs upstream's whole scheduler against the same fake API server, without its preemption and with it, and
 // reads the message that it writes into the pod's PodScheduled condition.
 
 import (
@@ -172,8 +172,15 @@ func TestDiagnoseSpeaksAsUpstream(t *testing.T) {
 			if fit.Error() != s.says {
 				t.Errorf("judge says\n%s\nwant\n%s", fit.Error(), s.says)
 			}
-			if upstream := upstreamSays(t, s); upstream != fit.Error() {
+			if upstream := upstreamSays(t, s, false); upstream != fit.Error() {
 				t.Errorf("judge says\n%s\nkube-scheduler says\n%s", fit.Error(), upstream)
+			}
+			if fit.Diagnosis.PreFilterMsg != "" {
+				return // kube-scheduler says "not found" then, which is an error of its plugin for devices
+			}
+			fit.Diagnosis.PostFilterMsg = "preemption: " + NoVictims(fit, Resolvable(fit)) // all pods are equally important
+			if upstream := upstreamSays(t, s, true); upstream != fit.Error() {
+				t.Errorf("judge says\n%s\nkube-scheduler, with preemption, says\n%s", fit.Error(), upstream)
 			}
 		})
 	}
@@ -191,7 +198,7 @@ func TestDiagnoseOfAPodThatFits(t *testing.T) {
 }
 
 // upstreamSays runs kube-scheduler until it has given up on the pod.
-func upstreamSays(t *testing.T, s scenario) string {
+func upstreamSays(t *testing.T, s scenario, preempts bool) string {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
@@ -199,7 +206,9 @@ func upstreamSays(t *testing.T, s scenario) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defaults.Profiles[0].Plugins.PostFilter.Disabled = []config.Plugin{{Name: "*"}, {Name: names.DefaultPreemption}}
+	if !preempts {
+		defaults.Profiles[0].Plugins.PostFilter.Disabled = []config.Plugin{{Name: "*"}, {Name: names.DefaultPreemption}}
+	}
 	client := fake.NewClientset(s.all()...)
 	factory := informers.NewSharedInformerFactory(client, 0)
 	broadcaster := events.NewBroadcaster(&events.EventSinkImpl{Interface: client.EventsV1()})

@@ -15,7 +15,7 @@ const (
 	BindConflict BindResult = "conflict" // the pod is bound already, or gone
 	BindTimeout  BindResult = "timeout"  // no answer in time
 	BindError    BindResult = "error"    // anything else
-	// BindCalledBack is of one that was never sent, as another scheduler took the room.
+	// BindCalledBack is of one that was never sent, as another scheduler took the room, or a more important pod is to have it.
 	BindCalledBack BindResult = "called-back"
 )
 
@@ -31,7 +31,7 @@ func newBinds() Binds {
 	b := Binds{
 		inFlight: gauge("fairlead_binds_in_flight", "Binds that wait for an answer of the API server now."),
 		duration: histograms("fairlead_bind_duration_seconds",
-			"Seconds that a bind took, by result: bound, conflict (the pod is bound already or gone), timeout (no answer in time), called-back (never sent, as another scheduler took the room) or error.",
+			"Seconds that a bind took, by result: bound, conflict (the pod is bound already or gone), timeout (no answer in time), called-back (never sent, as another scheduler took the room, or a more important pod is to have it) or error.",
 			attemptBuckets(), "result"),
 		ambiguous: counter("fairlead_ambiguous_binds_total",
 			"Binds whose outcome was unknown, so that the pod had to be looked up."),

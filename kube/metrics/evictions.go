@@ -17,10 +17,9 @@ const (
 
 // Evictions is which pods were asked to leave.
 type Evictions struct {
+	preemptions
 	results          *prometheus.CounterVec
 	pending          *prometheus.GaugeVec
-	attempts         prometheus.Counter
-	victims          prometheus.Histogram
 	withoutPlacement prometheus.Counter
 	counted          *int64 // of withoutPlacement, since the core was made
 	stopped          prometheus.Gauge
@@ -28,15 +27,13 @@ type Evictions struct {
 
 func newEvictions() Evictions {
 	e := Evictions{
+		preemptions: newPreemptions(),
 		results: counters("fairlead_evictions_total",
 			"Requests to evict a pod, by result: evicted, refused (by a PodDisruptionBudget), gone (the pod was not there any more), called-back (never sent, as nobody waited for the room any more) or error.",
 			"result"),
 		pending: gauges("fairlead_pending_evictions",
 			"Pods that were decided to leave and are still there, by what they wait for: budget (nobody was asked yet) or exit (their time to end).",
 			"for"),
-		attempts: counter("scheduler_preemption_attempts_total", "Pods for which others were decided to leave."),
-		victims: histogram("scheduler_preemption_victims",
-			"Pods that were decided to leave for the sake of one pod.", prometheus.ExponentialBuckets(1, 2, 7)),
 		withoutPlacement: counter("fairlead_evictions_without_placement_total",
 			"Pods that have left for others of which none was placed in the end, as they were deleted, say, or their bind was refused."),
 		counted: new(int64),
@@ -50,17 +47,11 @@ func newEvictions() Evictions {
 }
 
 func (e *Evictions) collectors() []prometheus.Collector {
-	return []prometheus.Collector{e.results, e.pending, e.attempts, e.victims, e.withoutPlacement, e.stopped}
+	return append(e.preemptions.collectors(), e.results, e.pending, e.withoutPlacement, e.stopped)
 }
 
 // Ended counts a request that was answered, or given up.
 func (e *Evictions) Ended(result EvictionResult) { e.results.WithLabelValues(string(result)).Inc() }
-
-// Preempted counts a pod for which so many others were decided to leave.
-func (e *Evictions) Preempted(victims int) {
-	e.attempts.Inc()
-	e.victims.Observe(float64(victims))
-}
 
 // SetPending sets how many pods are to leave: those for which there is no budget
 // yet, and those whose eviction was requested and that are still there.

@@ -23,6 +23,7 @@ import (
 // Metrics is everything that is counted, by the part that counts it.
 type Metrics struct {
 	Pods      Pods      // what became of pods, as kube-scheduler counts it
+	PodGroups PodGroups // what became of pod groups, as kube-scheduler counts it
 	Rounds    Rounds    // what the planner did
 	Binds     Binds     // what was sent to the API server
 	Evictions Evictions // what was asked to leave
@@ -34,8 +35,9 @@ type Metrics struct {
 // New makes the metrics and registers them. A name that is registered already
 // is a mistake in the program and panics.
 func New(registerer prometheus.Registerer) *Metrics {
-	m := &Metrics{Pods: newPods(), Rounds: newRounds(), Binds: newBinds(), Evictions: newEvictions(), Cluster: newCluster(), Configuration: newConfiguration()}
+	m := &Metrics{Pods: newPods(), PodGroups: newPodGroups(), Rounds: newRounds(), Binds: newBinds(), Evictions: newEvictions(), Cluster: newCluster(), Configuration: newConfiguration()}
 	registerer.MustRegister(m.Pods.collectors()...)
+	registerer.MustRegister(m.PodGroups.collectors()...)
 	registerer.MustRegister(m.Rounds.collectors()...)
 	registerer.MustRegister(m.Binds.collectors()...)
 	registerer.MustRegister(m.Evictions.collectors()...)

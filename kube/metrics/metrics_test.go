@@ -45,7 +45,12 @@ func counted(t *testing.T) []*dto.MetricFamily {
 	m.Binds.Ambiguous()
 	m.Binds.Wrote("pods/binding", "create", "ok")
 	m.Evictions.Ended(metrics.EvictionRefused)
-	m.Evictions.Preempted(3)
+	m.Evictions.Preempted(metrics.OfPod, metrics.Preemption{Victims: 3})
+	m.Evictions.Preempted(metrics.OfPodGroup, metrics.Preemption{Victims: 5, Groups: 2, Violations: 4})
+	m.Evictions.Executed(metrics.OfPodGroup, false, time.Second)
+	m.Evictions.Executed(metrics.OfPodGroup, true, time.Second)
+	m.PodGroups.Attempted(metrics.WaitingOnPreemption, "fairlead", time.Second)
+	m.PodGroups.Unplaced("fairlead")
 	m.Evictions.SetPending(2, 1)
 	for _, total := range []int64{0, 2, 3, 0, 1} { // the next core begins anew
 		m.Evictions.WithoutPlacement(total)
@@ -118,45 +123,54 @@ func labels(family *dto.MetricFamily) string {
 // TestValues checks that each method moves the metric that it says.
 func TestValues(t *testing.T) {
 	want := map[string]float64{ // counts of histograms, values of all others
-		"scheduler_schedule_attempts_total{profile=fairlead,result=scheduled}":             1,
-		"scheduler_scheduling_attempt_duration_seconds{profile=fairlead,result=scheduled}": 1,
-		"scheduler_scheduling_algorithm_duration_seconds{}":                                1,
-		"scheduler_pod_scheduling_sli_duration_seconds{attempts=1}":                        1,
-		"scheduler_pod_scheduling_sli_duration_seconds{attempts=15+}":                      1,
-		"scheduler_pod_scheduling_attempts{}":                                              2,
-		"scheduler_pending_pods{queue=active}":                                             3,
-		"scheduler_unschedulable_pods{plugin=NodeAffinity,profile=fairlead}":               1,
-		"scheduler_cache_size{type=nodes}":                                                 4,
-		"fairlead_rounds_total{}":                                                          1,
-		"fairlead_round_duration_seconds{}":                                                1,
-		"fairlead_round_ticks_total{}":                                                     1000,
-		"fairlead_placements_total{}":                                                      7,
-		"fairlead_last_word_refusals_total{plugin=VolumeBinding}":                          1,
-		"fairlead_bundles_refused_total{}":                                                 1,
-		"fairlead_stale_events_total{}":                                                    1,
-		"fairlead_binds_in_flight{}":                                                       1,
-		"fairlead_bind_duration_seconds{result=conflict}":                                  1,
-		"fairlead_ambiguous_binds_total{}":                                                 1,
-		"fairlead_epochs_total{cause=elected}":                                             1,
-		"fairlead_panics_total{with=pod}":                                                  1,
-		"fairlead_set_aside{type=pods}":                                                    1,
-		"fairlead_set_aside{type=nodes}":                                                   2,
-		"fairlead_kinds_left_out{of=nodes}":                                                872,
-		"fairlead_kinds_left_out{of=pods}":                                                 3,
-		"fairlead_kinds_left_out{of=devices}":                                              2,
-		"fairlead_class_changes_total{result=taken}":                                       1,
-		"fairlead_configuration_needs_restart{field=profiles}":                             1,
-		"fairlead_configuration_reads_total{result=refused}":                               1,
-		"fairlead_configuration_reads_total{result=taken}":                                 2,
-		"fairlead_eligibility_evaluations_total{}":                                         5,
-		"fairlead_api_writes_total{resource=pods/binding,result=ok,verb=create}":           1,
-		"fairlead_recording_bytes_total{}":                                                 100,
-		"fairlead_evictions_total{result=refused}":                                         1,
-		"fairlead_evictions_without_placement_total{}":                                     4,
-		"fairlead_pending_evictions{for=budget}":                                           2,
-		"fairlead_pending_evictions{for=exit}":                                             1,
-		"scheduler_preemption_attempts_total{}":                                            1,
-		"scheduler_preemption_victims{}":                                                   1,
+		"scheduler_schedule_attempts_total{profile=fairlead,result=scheduled}":                                  1,
+		"scheduler_scheduling_attempt_duration_seconds{profile=fairlead,result=scheduled}":                      1,
+		"scheduler_scheduling_algorithm_duration_seconds{}":                                                     1,
+		"scheduler_pod_scheduling_sli_duration_seconds{attempts=1}":                                             1,
+		"scheduler_pod_scheduling_sli_duration_seconds{attempts=15+}":                                           1,
+		"scheduler_pod_scheduling_attempts{}":                                                                   2,
+		"scheduler_pending_pods{queue=active}":                                                                  3,
+		"scheduler_unschedulable_pods{plugin=NodeAffinity,profile=fairlead}":                                    1,
+		"scheduler_cache_size{type=nodes}":                                                                      4,
+		"fairlead_rounds_total{}":                                                                               1,
+		"fairlead_round_duration_seconds{}":                                                                     1,
+		"fairlead_round_ticks_total{}":                                                                          1000,
+		"fairlead_placements_total{}":                                                                           7,
+		"fairlead_last_word_refusals_total{plugin=VolumeBinding}":                                               1,
+		"fairlead_bundles_refused_total{}":                                                                      1,
+		"fairlead_stale_events_total{}":                                                                         1,
+		"fairlead_binds_in_flight{}":                                                                            1,
+		"fairlead_bind_duration_seconds{result=conflict}":                                                       1,
+		"fairlead_ambiguous_binds_total{}":                                                                      1,
+		"fairlead_epochs_total{cause=elected}":                                                                  1,
+		"fairlead_panics_total{with=pod}":                                                                       1,
+		"fairlead_set_aside{type=pods}":                                                                         1,
+		"fairlead_set_aside{type=nodes}":                                                                        2,
+		"fairlead_kinds_left_out{of=nodes}":                                                                     872,
+		"fairlead_kinds_left_out{of=pods}":                                                                      3,
+		"fairlead_kinds_left_out{of=devices}":                                                                   2,
+		"fairlead_class_changes_total{result=taken}":                                                            1,
+		"fairlead_configuration_needs_restart{field=profiles}":                                                  1,
+		"fairlead_configuration_reads_total{result=refused}":                                                    1,
+		"fairlead_configuration_reads_total{result=taken}":                                                      2,
+		"fairlead_eligibility_evaluations_total{}":                                                              5,
+		"fairlead_api_writes_total{resource=pods/binding,result=ok,verb=create}":                                1,
+		"fairlead_recording_bytes_total{}":                                                                      100,
+		"fairlead_evictions_total{result=refused}":                                                              1,
+		"fairlead_evictions_without_placement_total{}":                                                          4,
+		"fairlead_pending_evictions{for=budget}":                                                                2,
+		"fairlead_pending_evictions{for=exit}":                                                                  1,
+		"scheduler_preemption_attempts_total{}":                                                                 1,
+		"scheduler_preemption_victims{}":                                                                        1,
+		"scheduler_workload_preemption_attempts_total{result=Success}":                                          1,
+		"scheduler_workload_preemption_victims{}":                                                               1,
+		"scheduler_preemption_workload_disruptions{preemptor=podgroup}":                                         1,
+		"scheduler_preemption_pdb_violations_total{preemptor=podgroup}":                                         4,
+		"scheduler_preemption_execution_duration_seconds{preemptor=podgroup,result=success}":                    1,
+		"scheduler_preemption_execution_duration_seconds{preemptor=podgroup,result=error}":                      1,
+		"scheduler_podgroup_schedule_attempts_total{profile=fairlead,result=waiting_on_preemption}":             1,
+		"scheduler_podgroup_schedule_attempts_total{profile=fairlead,result=unschedulable}":                     1,
+		"scheduler_podgroup_scheduling_attempt_duration_seconds{profile=fairlead,result=waiting_on_preemption}": 1,
 	}
 	got := map[string]float64{}
 	for _, family := range counted(t) {

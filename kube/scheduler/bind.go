@@ -42,6 +42,7 @@ type binder struct {
 	preparing, sent int
 	all             sync.WaitGroup
 	departures      departures
+	executions      executions
 	flights         map[*world.Pod]*flight // binds without an outcome; they are the loop's
 	caution         *caution
 
@@ -53,7 +54,7 @@ type binder struct {
 }
 
 func newBinder(s *Scheduler) *binder {
-	return &binder{s: s, workers: make(chan struct{}, s.Config.BindWorkers), departures: departures{}, flights: map[*world.Pod]*flight{}, caution: newCaution()}
+	return &binder{s: s, workers: make(chan struct{}, s.Config.BindWorkers), departures: departures{}, executions: executions{}, flights: map[*world.Pod]*flight{}, caution: newCaution()}
 }
 
 // begin lets binds be sent until drain, or until the lease ends. Those that were

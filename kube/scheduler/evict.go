@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 
 	v1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
@@ -29,8 +30,8 @@ type departure struct {
 	object *v1.Pod
 	node   string
 	moves  bool
-	by     *v1.Pod // for whom room is made; nil if that is not known
-	anyhow bool    // whatever budgets say
+	by     *preemptor // for whom room is made; nil if that is not known
+	anyhow bool       // whatever budgets say
 	errand
 }
 
@@ -44,47 +45,55 @@ func (d departures) Waits(p *world.Pod) bool { return d[p] != nil && d[p].waits(
 func (d departures) CallBack(p *world.Pod) bool { return d[p] != nil && d[p].callBack() }
 
 // dismiss takes back the evictions that have become needless, and asks for those whose time has
-// come. Others are told for whom.
+// come. Others are told for whom. Who is not bound yet is not asked: its bind is called back.
 func (s *Scheduler) dismiss(ctx context.Context) {
 	s.world.Exits().TakeBack(s.epochs.core.Ledger(), s.epochs.core.View(), s.binder.departures)
+	for _, p := range s.world.Exits().CallBack(s.binder.callBack) {
+		d, _ := s.departure(p)
+		s.recorderOf(d.object).evictedUnbound(d)
+	}
 	for _, p := range s.world.Exits().Dismiss() {
-		d := &departure{pod: p, object: p.Object(), node: p.Node()}
-		purpose, _ := s.epochs.core.Ledger().Leaving(p.Task())
-		if t, serves := purpose.Serves(); serves && s.epochs.core.View().Task(t).Seq == purpose.Seq { // the row may be another's by now
-			by := s.world.Of(t)
-			d.moves = by == p
-			if by != nil && by != p {
-				d.by, d.anyhow = by.Object(), s.world.Exits().Overrules(p)
-				s.explainer.nominate(s, by)
-			}
+		d, by := s.departure(p)
+		if by != nil {
+			s.explainer.nominate(s, by)
 		}
 		s.binder.evict(ctx, d)
 	}
 	s.explainer.follow(s)
 }
 
+// departure is the eviction of a pod that was decided to leave, and the pod for which it makes room; nil if that is not known.
+func (s *Scheduler) departure(p *world.Pod) (d *departure, by *world.Pod) {
+	d = &departure{pod: p, object: p.Object(), node: p.Node()}
+	purpose, _ := s.epochs.core.Ledger().Leaving(p.Task())
+	t, serves := purpose.Serves()
+	if !serves || s.epochs.core.View().Task(t).Seq != purpose.Seq { // the row is another's by now
+		return d, nil
+	}
+	by = s.world.Of(t)
+	if by == p {
+		d.moves = true
+		return d, nil
+	}
+	if by != nil {
+		d.by, d.anyhow = preemptorOf(by), s.world.Exits().Overrules(p)
+	}
+	return d, by
+}
+
 // leave takes decisions to evict to the world.
 func (s *Scheduler) leave(decisions []sched.Decision) {
-	victims := map[*world.Pod]int{}
 	for _, d := range decisions {
-		if d.Kind != sched.Evict {
-			continue
+		if d.Kind == sched.Evict {
+			s.world.Exits().Evict(d)
 		}
-		if t, serves := d.Purpose.Serves(); serves && t != d.Task {
-			if by := s.world.Of(t); by != nil {
-				victims[by]++
-			}
-		}
-		s.world.Exits().Evict(d)
-	}
-	for _, count := range victims {
-		s.Metrics.Evictions.Preempted(count)
 	}
 }
 
 // evict sends the request and returns at once.
 func (b *binder) evict(ctx context.Context, d *departure) {
 	b.departures[d.pod] = d
+	b.executions.begin(d, b.s.Clock.Now())
 	b.all.Go(func() {
 		err := b.dismiss(b.life, d)
 		b.s.Metrics.Evictions.Ended(evictionResult(err))
@@ -146,7 +155,7 @@ func (b *binder) sayDisrupted(ctx context.Context, d *departure) error {
 		"metadata": map[string]any{"uid": d.object.UID},
 		"status": map[string]any{"conditions": []v1.PodCondition{{
 			Type: v1.DisruptionTarget, Status: v1.ConditionTrue, Reason: v1.PodReasonPreemptionByScheduler,
-			Message:            d.by.Spec.SchedulerName + ": preempting to accommodate a higher priority pod",
+			Message:            fmt.Sprintf("%s: preempting to accommodate a higher priority %s", d.by.pod.Spec.SchedulerName, d.by.kind),
 			LastTransitionTime: metav1.NewTime(b.s.Clock.Now()), ObservedGeneration: d.object.Generation,
 		}}},
 	})
@@ -192,14 +201,11 @@ func (s *Scheduler) dismissed(ctx context.Context, d *departure, err error) {
 	if s.binder.departures[d.pod] == d {
 		delete(s.binder.departures, d.pod)
 	}
+	s.binder.executions.end(s, d, evictionResult(err))
 	switch {
 	case errors.Is(err, errCalledBack): // the world knows, and may have asked for the pod again
 	case err == nil:
-		recorder, ours := s.recorders[d.object.Spec.SchedulerName]
-		if !ours { // it leaves for default-scheduler's
-			recorder = s.recorders[v1.DefaultSchedulerName]
-		}
-		recorder.evicted(d)
+		s.recorderOf(d.object).evicted(d)
 	case isGone(err): // the watch will show it
 	default:
 		klog.FromContext(ctx).V(1).Info("a pod was not evicted", "pod", klog.KObj(d.object), "node", d.node, "err", err)
@@ -216,6 +222,21 @@ func (r recorder) evicted(d *departure) {
 	case d.by == nil:
 		r.Eventf(d.object, nil, v1.EventTypeNormal, "Preempted", "Preempting", "Preempted on node %s", d.node)
 	default:
-		r.Eventf(d.object, d.by, v1.EventTypeNormal, "Preempted", "Preempting", "Preempted by pod %s on node %s", d.by.UID, d.node)
+		r.Eventf(d.object, d.by.object, v1.EventTypeNormal, "Preempted", "Preempting", "Preempted by %s %s on node %s", d.by.kind, d.by.uid, d.node)
 	}
+}
+
+// evictedUnbound reports a pod whose bind was called back for another one, as kube-scheduler does of those that it has not bound yet.
+func (r recorder) evictedUnbound(d *departure) {
+	if d.by != nil {
+		r.Eventf(d.object, d.by.object, v1.EventTypeNormal, "Preempted", "Preempting", "Preempted by %s %s on node %s (in fairlead-scheduler memory).", d.by.kind, d.by.uid, d.node)
+	}
+}
+
+// recorderOf is whose events a pod has that leaves: those of another scheduler leave for default-scheduler's.
+func (s *Scheduler) recorderOf(pod *v1.Pod) recorder {
+	if r, ours := s.recorders[pod.Spec.SchedulerName]; ours {
+		return r
+	}
+	return s.recorders[v1.DefaultSchedulerName]
 }

@@ -13,6 +13,7 @@ import (
 
 	v1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
+	schedulingv1beta1 "k8s.io/api/scheduling/v1beta1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -73,15 +74,17 @@ func TestEvictionAnswers(t *testing.T) {
 func TestEvictedAnyhow(t *testing.T) {
 	for _, test := range []struct {
 		name   string
+		by     metrics.Preemptor
 		told   error // the answer to that
 		sent   string
 		result metrics.EvictionResult
 	}{
-		{"deleted", nil, "patch pods/status, delete pods", metrics.Evicted},
-		{"gone", apierrors.NewNotFound(v1.Resource("pods"), "pod-1"), "patch pods/status", metrics.EvictionGone},
-		{"no budgets are served", apierrors.NewGenericServerResponse(404, "list", policyv1.Resource("poddisruptionbudgets"), "", "", 0, true), "patch pods/status", metrics.EvictionError},
-		{"another of its name", apierrors.NewConflict(v1.Resource("pods"), "pod-1", errors.New("uid")), "patch pods/status", metrics.EvictionGone},
-		{"not allowed", apierrors.NewForbidden(v1.Resource("pods"), "pod-1", nil), "patch pods/status", metrics.EvictionError},
+		{"deleted", metrics.OfPod, nil, "patch pods/status, delete pods", metrics.Evicted},
+		{"deleted for a group", metrics.OfPodGroup, nil, "patch pods/status, delete pods", metrics.Evicted},
+		{"gone", metrics.OfPod, apierrors.NewNotFound(v1.Resource("pods"), "pod-1"), "patch pods/status", metrics.EvictionGone},
+		{"no budgets are served", metrics.OfPod, apierrors.NewGenericServerResponse(404, "list", policyv1.Resource("poddisruptionbudgets"), "", "", 0, true), "patch pods/status", metrics.EvictionError},
+		{"another of its name", metrics.OfPod, apierrors.NewConflict(v1.Resource("pods"), "pod-1", errors.New("uid")), "patch pods/status", metrics.EvictionGone},
+		{"not allowed", metrics.OfPod, apierrors.NewForbidden(v1.Resource("pods"), "pod-1", nil), "patch pods/status", metrics.EvictionError},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
@@ -97,7 +100,7 @@ func TestEvictedAnyhow(t *testing.T) {
 						t.Fatalf("the patch is %s: %v", a.GetPatch(), err)
 					}
 					if says := pod.Status.Conditions[0]; says.Type != v1.DisruptionTarget || says.Status != v1.ConditionTrue || says.Reason != "PreemptionByScheduler" ||
-						says.Message != "fairlead: preempting to accommodate a higher priority pod" || says.LastTransitionTime.IsZero() {
+						says.Message != "fairlead: preempting to accommodate a higher priority "+string(test.by) || says.LastTransitionTime.IsZero() {
 						t.Errorf("the condition is %+v", says)
 					}
 				case clienttesting.DeleteActionImpl:
@@ -111,7 +114,7 @@ func TestEvictedAnyhow(t *testing.T) {
 			s.binder.begin(t.Context())
 			high := plainPod(2)
 			high.Spec.SchedulerName = "fairlead"
-			err := s.binder.dismiss(t.Context(), &departure{object: plainPod(1), by: high, anyhow: true})
+			err := s.binder.dismiss(t.Context(), &departure{object: plainPod(1), by: &preemptor{high, high, high.UID, test.by}, anyhow: true})
 			if got := strings.Join(sent, ", "); got != test.sent || evictionResult(err) != test.result {
 				t.Errorf("sent %s, and it was %s (%v); want %s and %s", got, evictionResult(err), err, test.sent, test.result)
 			}
@@ -122,11 +125,13 @@ func TestEvictedAnyhow(t *testing.T) {
 // The event on a pod that was evicted says for whom, in kube-scheduler's words.
 func TestEvictedEvents(t *testing.T) {
 	moved, high := plainPod(1), plainPod(2)
+	group := &schedulingv1beta1.PodGroup{ObjectMeta: metav1.ObjectMeta{Name: "gang", UID: "uid-gang"}}
 	for _, test := range []struct {
 		of   *departure
 		says string
 	}{
-		{&departure{object: moved, node: "n1", by: high}, "Normal Preempted Preempted by pod uid-2 on node n1"},
+		{&departure{object: moved, node: "n1", by: &preemptor{high, high, high.UID, metrics.OfPod}}, "Normal Preempted Preempted by pod uid-2 on node n1"},
+		{&departure{object: moved, node: "n1", by: &preemptor{high, group, group.UID, metrics.OfPodGroup}}, "Normal Preempted Preempted by podgroup uid-gang on node n1"},
 		{&departure{object: moved, node: "n1"}, "Normal Preempted Preempted on node n1"},
 		{&departure{object: moved, node: "n1", moves: true}, "Normal Moved Evicted from node n1"},
 	} {

@@ -2,14 +2,18 @@ package scheduler
 
 import (
 	"fmt"
+	"slices"
 	"time"
 
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/sets"
 	fwk "k8s.io/kube-scheduler/framework"
+	"k8s.io/kubernetes/pkg/scheduler/framework"
 
 	"fairlead.dev/fairlead/cluster"
+	"fairlead.dev/fairlead/kube/config"
+	"fairlead.dev/fairlead/kube/judge"
 	"fairlead.dev/fairlead/kube/metrics"
 	"fairlead.dev/fairlead/kube/world"
 )
@@ -48,6 +52,8 @@ type explainer struct {
 	// told is what was written of pod groups, by uid, and groupRetries what could not be, the earliest first.
 	told         map[types.UID]groupTold
 	groupRetries []groupRetry
+	// waiting is how many pods of a pod group were reported to wait for nodes.
+	waiting map[*world.Gang]int
 }
 
 // verdict is what was reported last about a pod.
@@ -57,6 +63,7 @@ type verdict struct {
 	plugins sets.Set[string]
 	profile string
 	at      cluster.Time
+	group   *world.Gang // with which it waits for nodes; nil if it is of no pod group, or does not
 }
 
 type explanation struct {
@@ -70,10 +77,12 @@ type likeness struct {
 	shape string
 	gang  *world.Gang // nil of a pod by itself
 	pods  int         // of the gang
+	// outranks says that some pod on a node is less important.
+	outranks bool
 }
 
 func newExplainer(s *Scheduler) *explainer {
-	e := &explainer{queued: map[types.UID]bool{}, again: reminders{has: map[types.UID]bool{}}, reported: map[types.UID]verdict{}, cached: map[likeness]explanation{}, kept: map[types.UID]refusal{}, told: map[types.UID]groupTold{}, incomplete: map[*world.Group]bool{}}
+	e := &explainer{queued: map[types.UID]bool{}, again: reminders{has: map[types.UID]bool{}}, reported: map[types.UID]verdict{}, cached: map[likeness]explanation{}, kept: map[types.UID]refusal{}, told: map[types.UID]groupTold{}, incomplete: map[*world.Group]bool{}, waiting: map[*world.Gang]int{}}
 	e.writer.start(s)
 	return e
 }
@@ -156,8 +165,18 @@ func (e *explainer) report(s *Scheduler, p *world.Pod, c condition, x explanatio
 	if _, known := e.reported[uid]; !known {
 		s.Metrics.Pods.Attempted(metrics.Unschedulable, profile, 0)
 	}
+	var group *world.Gang
+	if c.reason == v1.PodReasonUnschedulable {
+		group = countedGang(p)
+	}
+	if group != nil && e.waiting[group] == 0 && c.nominated == nil { // else others leave for it, which was counted
+		s.Metrics.PodGroups.Unplaced(profile)
+	}
 	e.forgetFor(s, uid)
-	e.reported[uid] = verdict{c.reason, x.message, x.plugins, profile, s.now()}
+	e.reported[uid] = verdict{c.reason, x.message, x.plugins, profile, s.now(), group}
+	if group != nil {
+		e.waiting[group]++
+	}
 	for plugin := range x.plugins {
 		s.Metrics.Pods.AddUnschedulable(plugin, profile, 1)
 	}
@@ -186,7 +205,7 @@ func (e *explainer) refused(s *Scheduler, p *world.Pod, status *fwk.Status) {
 func (e *explainer) reasons(s *Scheduler, p *world.Pod) explanation {
 	x := explanation{}
 	if node := roomHeld(s, p); node != "" {
-		x = diagnosis(s, p, heldFor(s, p, node))
+		x = diagnosis(s.judge.Diagnose(p.Object()), heldFor(s, p, node))
 	} else {
 		x = e.likeReasons(s, p)
 	}
@@ -206,14 +225,19 @@ func (e *explainer) likeReasons(s *Scheduler, p *world.Pod) explanation {
 		clear(e.cached)
 		e.asOf = asOf
 	}
-	key := likeness{shape: s.world.Binds().Likeness(p), gang: p.Gang()}
+	key := likeness{shape: s.world.Binds().Likeness(p), gang: p.Gang(), outranks: world.Outranks(s.world, p)}
 	if key.gang != nil {
 		key.pods = key.gang.Pods()
 	}
 	x, ok := e.cached[key]
 	if !ok {
-		x = diagnosis(s, p, ownWords(s, p))
-		if incomplete(s, p) {
+		isIncomplete := incomplete(s, p)
+		fit := s.judge.Diagnose(p.Object())
+		if fit != nil && !isIncomplete {
+			fit.Diagnosis.PostFilterMsg = onPreemption(s, p, fit, key.outranks)
+		}
+		x = diagnosis(fit, ownWords(s, p))
+		if isIncomplete {
 			x.reason = heldReason
 		}
 		e.cached[key] = x
@@ -235,9 +259,28 @@ func incomplete(s *Scheduler, p *world.Pod) bool {
 	return cluster.GangLacks(v, job) > g.Pods()-g.Placed()
 }
 
+// onPreemption is kube-scheduler's sentence on preemption where it is known without a look at the pods of each node; else it is empty, as it is where nobody is ever evicted, and for pods
+// of groups and where a pod is refused on all nodes at once. It says why preemption does not help.
+func onPreemption(s *Scheduler, p *world.Pod, fit *framework.FitError, outranks bool) string {
+	at := slices.IndexFunc(s.Config.Profiles, func(profile config.Profile) bool { return profile.SchedulerName == p.Object().Spec.SchedulerName })
+	if at < 0 || !s.Config.Profiles[at].Evictions.Enabled || p.Group() != nil || fit.Diagnosis.PreFilterMsg != "" {
+		return ""
+	}
+	if info, err := s.known().Find(s.Config.Profiles[at].Policy.Name); err != nil || !info.Evicts {
+		return ""
+	}
+	if never := p.Object().Spec.PreemptionPolicy; never != nil && *never == v1.PreemptNever {
+		return "preemption: not eligible due to preemptionPolicy=Never."
+	}
+	resolvable := judge.Resolvable(fit)
+	if resolvable > 0 && outranks {
+		return ""
+	}
+	return "preemption: " + judge.NoVictims(fit, resolvable)
+}
+
 // diagnosis puts kube-scheduler's words before ours.
-func diagnosis(s *Scheduler, p *world.Pod, ours string) explanation {
-	fit := s.judge.Diagnose(p.Object())
+func diagnosis(fit *framework.FitError, ours string) explanation {
 	if ours == "" {
 		ours = "Fairlead: " + unblocks(fit) + "."
 	}
@@ -275,6 +318,11 @@ func (e *explainer) forgetFor(s *Scheduler, uid types.UID) {
 	if last, ok := e.reported[uid]; ok {
 		for plugin := range last.plugins {
 			s.Metrics.Pods.AddUnschedulable(plugin, last.profile, -1)
+		}
+		if last.group != nil {
+			if e.waiting[last.group]--; e.waiting[last.group] == 0 {
+				delete(e.waiting, last.group)
+			}
 		}
 		delete(e.reported, uid)
 	}

@@ -60,6 +60,45 @@ func TestFiltersAreReported(t *testing.T) {
 	})
 }
 
+// Where pods may be evicted, a pod that waits says in kube-scheduler's words why that does not help, if that is known without a look at the pods of each node.
+func TestPreemptionIsSaidNotToHelp(t *testing.T) {
+	picky := func(p *v1.Pod) *v1.Pod {
+		p.Spec.NodeSelector = map[string]string{"disk": "ssd"}
+		return p
+	}
+	polite := func(p *v1.Pod) *v1.Pod {
+		p.Spec.PreemptionPolicy = new(v1.PreemptNever)
+		return p
+	}
+	ssd := smallNode(1, 2)
+	ssd.Labels = map[string]string{"disk": "ssd"}
+	for _, test := range []struct {
+		name, policy string
+		pod          *v1.Pod
+		says         string // of preemption
+	}{
+		{"nobody is less important", "fairlead", plain(3, 0, 1), "preemption: 0/2 nodes are available: 2 No preemption victims found for incoming pod."},
+		{"nor on the only node", "fairlead", picky(plain(3, 0, 1)), "preemption: 0/2 nodes are available: 1 No preemption victims found for incoming pod, 1 Preemption is not helpful for scheduling."},
+		{"somebody is, and that is too little", "fairlead", plain(3, 10, 2), ""},
+		{"nodes are too small", "fairlead", plain(3, 10, 3), "preemption: 0/2 nodes are available: 2 Preemption is not helpful for scheduling."},
+		{"nobody is to be evicted", "fairlead", polite(plain(3, 10, 1)), "preemption: not eligible due to preemptionPolicy=Never."},
+		{"nobody ever is", "kube", plain(3, 0, 1), ""},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			inBubble(t, []runtime.Object{smallNode(0, 2), ssd, on(0, plain(1, 0, 1)), on(0, plain(4, 10, 1)), on(1, plain(2, 0, 1)), on(1, plain(5, 10, 1)), test.pod}, func(b *bubble) {
+				b.Config.Profiles[0].Policy.Name = test.policy
+				b.allowEvictions()
+				b.run()
+				b.pass(time.Second)
+				kube, _, _ := strings.Cut(b.explainer.reported["uid-3"].message, " Fairlead: ")
+				if _, says, _ := strings.Cut(kube, ". "); says != test.says || kube == "" {
+					t.Errorf("reported: %s\nwant of preemption: %s", b.explainer.reported["uid-3"].message, test.says)
+				}
+			})
+		})
+	}
+}
+
 // A pod that no node takes is told why in its condition, and is counted under the plugin that refuses
 // it for as long as it waits.
 func TestWaitingPodIsToldAndCounted(t *testing.T) {

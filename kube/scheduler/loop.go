@@ -116,11 +116,12 @@ func (s *Scheduler) admit() []*world.Pod {
 // observe reports to the core what happened, without a round. It returns when to turn
 // again.
 func (s *Scheduler) observe(ctx context.Context) cluster.Time {
+	began := s.Clock.Now()
 	decisions, err := s.epochs.observe(s.now(), s.world.Take())
 	if err != nil {
 		return s.epochs.mistakes.complain(ctx, s.now(), err)
 	}
-	s.carryOut(ctx, decisions)
+	s.carryOut(ctx, decisions, began)
 	s.world.Binds().CloseCases()
 	return cluster.Never
 }
@@ -134,16 +135,17 @@ func (s *Scheduler) step(ctx context.Context) cluster.Time {
 	if err != nil {
 		return s.epochs.mistakes.complain(ctx, s.now(), err)
 	}
-	s.carryOut(ctx, decisions)
+	s.carryOut(ctx, decisions, began)
 	return wake
 }
 
 // carryOut lets upstream's filters have the last word on each placement, and
 // sends out the binds of those that pass. Then it takes on what has to leave. No
 // shape here leaves open how much it takes, and no job has FirstEnds, so that there
-// is nothing to resize or to end.
-func (s *Scheduler) carryOut(ctx context.Context, decisions []sched.Decision) {
+// is nothing to resize or to end. What made the decisions began at that time.
+func (s *Scheduler) carryOut(ctx context.Context, decisions []sched.Decision, began time.Time) {
 	var gangs world.Gangs
+	var sent []*world.Pod
 	for _, d := range decisions {
 		if d.Kind != sched.Place {
 			continue
@@ -165,9 +167,12 @@ func (s *Scheduler) carryOut(ctx context.Context, decisions []sched.Decision) {
 		}
 		s.binder.bind(ctx, p, nil)
 		s.explainer.tellGroup(s, p, "")
+		sent = append(sent, p)
 	}
-	s.bindGangs(ctx, &gangs)
+	sent = append(sent, s.bindGangs(ctx, &gangs)...)
 	s.subject.handling(nil)
+	countPlaced(s, sent, began)
+	countPreemptions(s, decisions, began)
 	s.leave(decisions)
 	s.Metrics.Evictions.WithoutPlacement(s.epochs.core.Counts().WithoutPlacement)
 	s.world.Exits().Storm().LeftForNobody(s.epochs.core.Counts().WithoutPlacement, s.now())

@@ -212,8 +212,8 @@ func (e *explainer) refusedByBudget(s *Scheduler, d *departure, err error) {
 		return
 	}
 	text := fmt.Sprintf("A budget keeps pod %s on node %s: %s.", d.object.Name, d.node, strings.TrimSuffix(said.Message, "."))
-	if d.object.Namespace != d.by.Namespace {
+	if d.object.Namespace != d.by.pod.Namespace {
 		text = fmt.Sprintf("A disruption budget of another namespace keeps a pod on node %s.", d.node)
 	}
-	e.kept[d.by.UID] = refusal{text, s.now()}
+	e.kept[d.by.pod.UID] = refusal{text, s.now()}
 }

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
+	"time"
 
 	schedulingv1alpha3 "k8s.io/api/scheduling/v1alpha3"
 	schedulingv1beta1 "k8s.io/api/scheduling/v1beta1"
@@ -17,13 +18,14 @@ import (
 	"k8s.io/klog/v2"
 
 	"fairlead.dev/fairlead/cluster"
+	"fairlead.dev/fairlead/kube/metrics"
 	"fairlead.dev/fairlead/kube/world"
 )
 
 // This file takes in pod groups and composite ones, and writes the condition of each that says whether it was ever placed, of pod groups as kube-scheduler does.
 
-// bindGangs sends the binds of gangs that have been placed as a whole.
-func (s *Scheduler) bindGangs(ctx context.Context, gangs *world.Gangs) {
+// bindGangs sends the binds of gangs that have been placed as a whole, and returns their pods.
+func (s *Scheduler) bindGangs(ctx context.Context, gangs *world.Gangs) []*world.Pod {
 	send, takeBack := gangs.Whole(s.epochs.core.View())
 	companies := companiesOf(send)
 	for _, p := range send {
@@ -34,6 +36,29 @@ func (s *Scheduler) bindGangs(ctx context.Context, gangs *world.Gangs) {
 		s.subject.handling(p.Object())
 		p.Reservation().Unreserve(ctx)
 		s.world.Binds().TakeBack(p)
+	}
+	return send
+}
+
+// countedGang is what the pod is placed with, as kube-scheduler counts attempts by pod groups; nil of one without a group.
+func countedGang(p *world.Pod) *world.Gang {
+	if g := p.Group(); g == nil || g.Object == nil {
+		return nil
+	}
+	return p.Gang()
+}
+
+// countPlaced counts the pod groups of which binds are sent, each once, unless more of its places come free later.
+func countPlaced(s *Scheduler, sent []*world.Pod, began time.Time) {
+	seen := map[*world.Gang]bool{nil: true}
+	for _, p := range sent {
+		g := countedGang(p)
+		if seen[g] {
+			continue
+		}
+		if seen[g] = true; g.Placed() >= g.Least() {
+			s.Metrics.PodGroups.Attempted(metrics.Scheduled, p.Object().Spec.SchedulerName, s.Clock.Since(began))
+		}
 	}
 }
 

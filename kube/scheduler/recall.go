@@ -12,7 +12,7 @@ import (
 
 // This file calls back what was decided and is not sent yet, of which there is one way: an errand is unsent until the goroutine that carries it is about to make its
 // request, and whoever changes that first has its way. An eviction is called back when nobody waits for the room any more, a bind when another scheduler takes
-// the room. A bind may be long under way before it is sent, be it that many are queued, that its volumes and devices are being prepared, or that the API server has too much to do.
+// the room, or another pod is to have it (evict.go). A bind may be long under way before it is sent, be it that many are queued, that its volumes and devices are being prepared, or that the API server has too much to do.
 
 // errand is a request on its way to the API server.
 type errand struct{ state atomic.Uint32 }

@@ -3,10 +3,12 @@ package scheduler
 import (
 	"context"
 	"fmt"
+	"slices"
 	"testing"
 	"time"
 
 	v1 "k8s.io/api/core/v1"
+	eventsv1 "k8s.io/api/events/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -114,6 +116,70 @@ func TestPreparationsAreCalledBack(t *testing.T) {
 		b.expectOn("gpu-0", "node-0", 1)
 		if prepared != 2 {
 			b.t.Errorf("the device was prepared %d times, want 2", prepared)
+		}
+	})
+}
+
+// A pod whose device takes its time to be prepared does not keep a more important one from its room: what is being prepared ends, and the pod is placed elsewhere. Nobody is evicted for that,
+// and the pod says for whom it is.
+func TestPreparationsAreCalledBackForOthers(t *testing.T) {
+	for _, policy := range []string{"priority", "fairlead"} {
+		t.Run(policy, func(t *testing.T) {
+			objects := append(devices("node-0", 1), smallNode(0, 1), claiming(0))
+			inBubble(t, objects, func(b *bubble) {
+				b.api.prepare = func(ctx context.Context, _ string) error {
+					<-ctx.Done()
+					return ctx.Err()
+				}
+				p := &b.Config.Profiles[0]
+				p.Policy.Name, p.Evictions.Enabled, p.Evictions.AtOnce, p.Evictions.PerMinute = policy, true, 1, 1
+				b.run()
+				b.pass(time.Minute)
+				high := plainPod(1)
+				high.Spec.Priority = new(int32(100))
+				b.create(high)
+				b.pass(time.Second)
+				b.expectOn("pod-1", "node-0", 1)
+				if n := b.sum("fairlead_bind_duration_seconds", "called-back"); n != 1 || len(b.api.requests(evictionsOf, "gpu-0")) != 0 {
+					b.t.Errorf("%v binds were called back, and %v sent; want one, and no eviction", n, b.api.sent)
+				}
+				if p := b.world.Pod("uid-0"); b.binder.inFlight() != 0 || p.Node() != "" {
+					b.t.Errorf("%d binds are under way, and the pod is %s on %q, want it waiting", b.binder.inFlight(), p.Stage, p.Node())
+				}
+				list, err := b.api.EventsV1().Events("default").List(b.t.Context(), metav1.ListOptions{})
+				want := "Preempted by pod uid-1 on node node-0 (in fairlead-scheduler memory)."
+				if err != nil || !slices.ContainsFunc(list.Items, func(e eventsv1.Event) bool { return e.Regarding.Name == "gpu-0" && e.Note == want }) {
+					b.t.Errorf("no event says %q: %v", want, err)
+				}
+			})
+		})
+	}
+}
+
+// A bind that was sent is not doubted: the pod is bound, and evicted then.
+func TestSentBindsAreEvicted(t *testing.T) {
+	inBubble(t, []runtime.Object{smallNode(0, 1), plainPod(1)}, func(b *bubble) {
+		gate := make(chan struct{})
+		b.api.bind = func(_ context.Context, pod string, _ int) error {
+			if pod == "pod-1" {
+				<-gate
+			}
+			return nil
+		}
+		p := &b.Config.Profiles[0]
+		p.Policy.Name, p.Evictions.Enabled, p.Evictions.AtOnce, p.Evictions.PerMinute = "fairlead", true, 1, 60
+		b.run()
+		b.pass(time.Second)
+		high := plainPod(2)
+		high.Spec.Priority = new(int32(100))
+		b.create(high)
+		b.pass(time.Second)
+		b.expectOn("pod-2", "", 0)
+		close(gate)
+		b.pass(time.Second)
+		b.expectOn("pod-2", "node-0", 1)
+		if n := b.sum("fairlead_bind_duration_seconds", "called-back"); n != 0 || len(b.api.requests(binds, "pod-1")) != 1 || len(b.api.requests(evictionsOf, "pod-1")) != 1 {
+			b.t.Errorf("%v binds were called back, and %v sent; want none, and that pod-1 is bound and evicted", n, b.api.sent)
 		}
 	})
 }

@@ -93,7 +93,10 @@ func (r *rig) checkPlaces() error {
 // with what they count.
 func (r *rig) checkStages() error {
 	var stages [Bound + 1]int
-	onNodes, unplaced := len(r.nominated()), map[int32]int{}
+	onNodes, unplaced, ranks := len(r.nominated()), map[int32]int{}, map[int32]int{}
+	for _, room := range r.nominated() {
+		ranks[priority(room)]++
+	}
 	for uid, p := range r.world.pods.byUID {
 		if r.pods[uid] == nil {
 			return fmt.Errorf("the world still knows pod %s", uid)
@@ -106,6 +109,7 @@ func (r *rig) checkStages() error {
 		}
 		if p.node != nil {
 			onNodes++
+			ranks[p.priority()]++
 		}
 		if theirs := !p.Ours && p.Stage != Gated && p.Stage != Bound && p.Stage != UnknownNode; theirs {
 			return fmt.Errorf("pod %s is not ours to place, and has the stage %q", p.object.Name, p.Stage)
@@ -122,6 +126,9 @@ func (r *rig) checkStages() error {
 	}
 	if stages != r.world.pods.stages || onNodes != r.world.placed.onNodes {
 		return fmt.Errorf("counted %v pods in stages and %d on nodes, the world says %v and %d", stages, onNodes, r.world.pods.stages, r.world.placed.onNodes)
+	}
+	if !maps.Equal(ranks, r.world.placed.ranks) {
+		return fmt.Errorf("by priority, %v are on nodes, and the world counts %v", ranks, r.world.placed.ranks)
 	}
 	if !maps.Equal(unplaced, r.world.pods.unplaced) {
 		return fmt.Errorf("by priority, %v wait for a node, and the world counts %v", unplaced, r.world.pods.unplaced)

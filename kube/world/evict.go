@@ -209,7 +209,7 @@ type Requests interface {
 func (x *Exits) TakeBack(l *sched.Ledger, v *cluster.View, requests Requests) {
 	unsent := func(d sched.Decision) bool {
 		p := x.slots.running(d)
-		if p == nil || !p.exit.leaving || p.object.DeletionTimestamp != nil {
+		if p == nil || !p.exit.leaving || p.calledBack || p.object.DeletionTimestamp != nil {
 			return false
 		}
 		if together := v.Job(v.Task(d.Task).Job).Disruption == cluster.DisruptTogether; together {
@@ -231,6 +231,22 @@ func (x *Exits) TakeBack(l *sched.Ledger, v *cluster.View, requests Requests) {
 		}
 		x.goOn(p)
 	}
+}
+
+// CallBack calls back the binds of pods whose room others are to have: what is not bound need not be evicted, and its volumes and devices may take long to be
+// prepared. The argument says whether a bind had not been sent; it is not, then, and Binds hears of it as of any other outcome. Pods of a gang are bound together,
+// and wait for that. It returns the pods.
+func (x *Exits) CallBack(callBack func(*Pod) bool) (back []*Pod) {
+	for _, name := range sortedKeys(x.budgets) {
+		e := x.budgets[name]
+		for _, p := range e.room.queue {
+			if p.Stage == Assumed && p.exit.leaving && p.exit.by != nil && !p.calledBack && p.gang() == nil && !e.hinges(p) && callBack(p) {
+				p.calledBack = true
+				back = append(back, p)
+			}
+		}
+	}
+	return back
 }
 
 // comesBack reports whether somebody makes another pod in place of this one, which

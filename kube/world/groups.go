@@ -77,6 +77,7 @@ type PodGroups struct {
 	// coscheduling says that groups of the coscheduling plugin are seen.
 	coscheduling bool
 	forest       forest
+	recount      func(*Pod) // is told of pods on nodes that have another priority
 }
 
 // begin forgets the jobs of the core before.
@@ -197,6 +198,7 @@ func (gs *PodGroups) reread(g *Group) []*Pod {
 		switch {
 		case p.placed():
 			gs.slots.reshape(p, p.slot.shape)
+			gs.recount(p)
 		case p.Stage != BackingOff:
 			gs.waiting.sort(p)
 			ours = append(ours, p)

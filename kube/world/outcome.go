@@ -200,7 +200,7 @@ func (b *Binds) Failed(p *Pod) {
 	}
 }
 
-// CalledBack takes in that the bind was called back before it was sent, as another scheduler took the room. The pod is decided again at once.
+// CalledBack takes in that the bind was called back before it was sent, as another scheduler took the room, or another pod is to have it. The pod is decided again at once.
 func (b *Binds) CalledBack(p *Pod) {
 	if b.giveUp(p) {
 		p.reserved = nil

@@ -19,7 +19,8 @@ type placed struct {
 	slots   *slots
 	exits   *Exits
 	volumes *Volumes
-	onNodes int // pods on nodes, of anybody
+	onNodes int           // pods on nodes, of anybody
+	ranks   map[int32]int // how many of these have each priority
 	// unknownNode are the pods that are bound to a node that is not known, by its name.
 	unknownNode map[string]map[types.UID]*Pod
 	nominations *nominations
@@ -63,7 +64,7 @@ func (on *placed) awaitNode(p *Pod, name string) {
 		on.exits.departed(p)
 		on.slots.gate(p)
 		p.node = nil
-		on.onNodes--
+		on.count(p, -1)
 	}
 	on.pods.move(p, UnknownNode)
 	p.lost = name
@@ -87,10 +88,11 @@ func (on *placed) stopAwaitingNode(p *Pod) {
 // putOn reports to the judge that the pod takes room on the node.
 func (on *placed) putOn(p *Pod, n *node) {
 	info, _ := p.read()
-	if n.pods[p.object.UID] == nil {
-		n.pods[p.object.UID] = p
-		on.onNodes++
+	if n.pods[p.object.UID] != nil {
+		on.count(p, -1)
 	}
+	n.pods[p.object.UID] = p
+	on.count(p, 1)
 	on.judge.AddPod(info, n.object.Name)
 	on.volumes.arrived(p, n)
 	on.journal.changes++
@@ -105,7 +107,7 @@ func (on *placed) takeOff(p *Pod) {
 	n := p.node
 	on.judge.RemovePod(p.info, n.object.Name)
 	delete(n.pods, p.object.UID)
-	on.onNodes--
+	on.count(p, -1)
 	p.node = nil
 	on.volumes.left(p, n)
 	on.journal.changes++
@@ -128,6 +130,34 @@ func (on *placed) renew(p *Pod, same bool) {
 		on.exits.guards.cover(p)
 	}
 	on.exits.seeEnding(p)
+}
+
+// count counts one more pod on a node, or one less.
+func (on *placed) count(p *Pod, change int) {
+	if on.onNodes += change; change > 0 {
+		p.counted = p.priority()
+	}
+	if on.ranks[p.counted] += change; on.ranks[p.counted] == 0 {
+		delete(on.ranks, p.counted)
+	}
+}
+
+// recount takes in that the priority of a pod, or of its group, may be another one.
+func (on *placed) recount(p *Pod) {
+	if p.node != nil && p.counted != p.priority() {
+		on.count(p, -1)
+		on.count(p, 1)
+	}
+}
+
+// Outranks reports whether some pod on a node, of whatever scheduler, is less important than the pod.
+func Outranks(w *World, p *Pod) bool {
+	for rank := range w.placed.ranks {
+		if rank < p.priority() {
+			return true
+		}
+	}
+	return false
 }
 
 // started takes in that an assumed pod is bound.

@@ -61,6 +61,7 @@ type sight struct {
 type run struct {
 	past     *cluster.Account // how its slot spent its time in the core before this
 	node     *node            // Assumed and Bound
+	counted  int32            // the priority as which it is counted on its node
 	attempt  uint32
 	begun    bool               // the core knows that the attempt runs
 	reserved *judge.Reservation // while assumed
@@ -132,6 +133,7 @@ func (w *World) SeePod(object *v1.Pod) {
 		before = p.info.Pod
 	}
 	p.object = object
+	w.placed.recount(p)
 	same := alike(before, object)
 	hinted := hintOf(before) == hintOf(object)
 	w.placed.nominations.see(p, same && before.Status.NominatedNodeName == object.Status.NominatedNodeName)

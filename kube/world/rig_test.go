@@ -320,6 +320,7 @@ type verdict struct {
 	refused   []refusal
 	takenBack []*Pod // as others of their gangs were refused
 	back      []*Pod // that were called back, as another scheduler took the room
+	freed     []*Pod // that were called back, as others are to have the room
 	unplaced  []*Pod
 }
 
@@ -358,6 +359,8 @@ func (r *rig) turn() verdict {
 	r.carryOutAll(decisions, &v)
 	v.unplaced = append(v.unplaced, r.world.Settle(r.reserved)...)
 	r.world.Exits().TakeBack(r.core.Ledger(), r.core.View(), sent{})
+	v.freed = r.world.Exits().CallBack(func(p *Pod) bool { return r.callBack != nil && r.callBack(p) })
+	r.back = append(r.back, v.freed...)
 	v.asked = r.world.Exits().Dismiss()
 	r.leaving = append(r.leaving, v.asked...)
 	// What came of it may let the core decide again, as a reservation whose last victim has left.
@@ -389,12 +392,16 @@ func (r *rig) reserved(t cluster.TaskID) bool {
 	return r.core.View().Task(t).Phase == cluster.Reserved
 }
 
-// leave takes decisions to evict to the world.
+// leave takes decisions to evict to the world, none of which may be for a pod that preempts nobody.
 func (r *rig) leave(decisions []sched.Decision) {
 	for _, d := range decisions {
-		if d.Kind == sched.Evict {
-			r.world.Exits().Evict(d)
+		if d.Kind != sched.Evict {
+			continue
 		}
+		if t, serves := d.Purpose.Serves(); serves && t != d.Task && r.core.View().Shape(r.core.View().Task(t).Shape).NeverPreempts {
+			r.tb.Fatalf("task row %d leaves for task row %d, for which nobody is to be evicted", d.Task, t)
+		}
+		r.world.Exits().Evict(d)
 	}
 }
 

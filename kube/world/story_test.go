@@ -266,6 +266,9 @@ func (s *story) report(v verdict) string {
 	for _, p := range v.back {
 		fmt.Fprintf(&out, "%s is called back from %s\n", p.object.Name, p.Node())
 	}
+	for _, p := range v.freed {
+		fmt.Fprintf(&out, "%s is called back from %s for another\n", p.object.Name, p.Node())
+	}
 	for _, p := range v.asked {
 		fmt.Fprintf(&out, "%s is asked to leave %s\n", p.object.Name, p.Node())
 	}

@@ -119,7 +119,7 @@ func New(j *judge.Judge, o Options) *World {
 	}
 	placed := &placed{
 		journal: journal, judge: j, pods: pods, nodes: nodes, shapes: shapes, slots: slots, exits: exits,
-		unknownNode: map[string]map[types.UID]*Pod{},
+		unknownNode: map[string]map[types.UID]*Pod{}, ranks: map[int32]int{},
 	}
 	placed.nominations = &nominations{placed: placed, of: map[types.UID]*nomination{}}
 	placed.contest = &Contest{journal: journal, pods: pods, nodes: nodes, columns: columns, sets: sets}
@@ -130,6 +130,7 @@ func New(j *judge.Judge, o Options) *World {
 	shapes.released = binds.closeCase
 	groups := &PodGroups{journal: journal, waiting: waiting, slots: slots, byName: map[groupKey]*Group{}, claims: judge.SharesClaims()}
 	groups.forest = forest{byName: map[compositeKey]*Composite{}, touched: map[*Composite]bool{}, tried: map[*Composite]bool{}, left: map[*Group]bool{}}
+	groups.recount = placed.recount
 	slots.abandoned, pods.moved = groups.abandoned, func(p *Pod) { groups.forest.touch(p.group) }
 	volumes := newVolumes()
 	volumes.journal, volumes.nodes, volumes.sets, volumes.shapes, volumes.slots, volumes.waiting = journal, nodes, sets, shapes, slots, waiting
