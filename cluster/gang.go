@@ -53,9 +53,6 @@ func GangReturns(v *View, j JobID) bool {
 	return stand > 0 && stand < int(v.job[j].Gang)
 }
 
-// GangHolds reports whether none of the gang's tasks may have a place alone. Of one that lacks a single task each may: it has its number by that.
-func GangHolds(v *View, j JobID) bool { return GangLacks(v, j) > 1 }
-
 // GangAwaits reports whether a gang cannot be placed however much room there is, as too few of its tasks wait: others have
 // yet to come, or to be let go.
 func GangAwaits(v *View, j JobID) bool {

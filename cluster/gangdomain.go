@@ -30,10 +30,10 @@ func GangDomains(v *View, tasks []TaskID) (sets [][]NodeID, bound bool) {
 	return sets, bound
 }
 
-// Domain is a set of nodes of a group, the name of the set, and that of the constraint by which all of a gang stand in one.
+// Domain is a set of nodes of a group, and its name.
 type Domain struct {
-	Name, By string
-	Nodes    []NodeID // ascending
+	Name  string
+	Nodes []NodeID // ascending
 }
 
 // GangDomain is where a task of a gang has to stand as others of its gang stand there, of all such sets the smallest, and the other sets of the group. It is
@@ -58,7 +58,7 @@ func GangDomain(v *View, t TaskID) (here Domain, others []Domain, bound bool) {
 		var of Domain
 		var rest []Domain
 		for _, nodes := range setsOf(v, g) {
-			d := Domain{Name: g.nameAt(v, nodes[0]), By: row.spec.Name, Nodes: nodes}
+			d := Domain{g.nameAt(v, nodes[0]), nodes}
 			if g.setOf(nodes[0]) == set {
 				of = d
 			} else {

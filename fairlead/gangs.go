@@ -27,19 +27,9 @@ const mostSpared = 64
 func joinGangs(p *policy, s *cluster.View, c *sched.Changed) {
 	for _, t := range c.Gangs {
 		p.join(s, t)
-		p.wakeGang(s, t)
-	}
-	for _, t := range c.Tasks { // of a gang that lacks only one by now
-		if task := s.Task(t); task.Phase == cluster.Waiting && cluster.IsGang(s, task.Job) {
-			p.wakeGang(s, t)
+		if g := p.waiting.Of(t); g.Asleep() {
+			p.enter(s, g)
 		}
-	}
-}
-
-// wakeGang wakes the group of a task of a gang of which something has changed.
-func (p *policy) wakeGang(s *cluster.View, t cluster.TaskID) {
-	if g := p.waiting.Of(t); g.Asleep() {
-		p.enter(s, g)
 	}
 }
 

@@ -244,6 +244,7 @@ type conflict struct {
 	leave   int32  // how few would have to go
 	fewer   bool   // that is proven
 	stay    int32  // of these are no less important
+	above   int32  // and of those more important
 	wait    cluster.Time
 	noMoves bool
 	whole   string // another domain, which has room for all of the gang
@@ -261,6 +262,8 @@ func (c conflict) Text([]cluster.Kind) string {
 		text = fmt.Sprintf("%s %d would have to go there, from node %s, of which %d may not be evicted for it", fewest, c.leave, c.node, c.stay)
 		switch {
 		case c.stay == 0: // what keeps them is said elsewhere
+		case c.above > 0:
+			text += fmt.Sprintf(", nor %d be moved, which come before it", c.above)
 		case c.noMoves:
 			text += ", and nobody is moved"
 		case c.wait > 0:
@@ -280,21 +283,34 @@ func (p explanation) conflictOf(t cluster.TaskID) (c conflict) {
 	s, id, job, own := p.s, p.s.Task(t).Shape, p.s.Task(t).Job, p.who.waiting(p.s, p.s.Task(t))
 	var x evict.Search
 	tenants := evict.Occupants{Rule: func(s *cluster.View, c *evict.Candidate) bool {
-		c.Rank, c.Price = 0, 1
+		r, _ := p.who.running(s, s.Task(c.Task))
+		c.Rank, c.Price = 0, 1<<20 // of as many the least important
+		if r <= own {
+			c.Price++
+		}
+		if standing(r) < standing(own) {
+			c.Price++
+		}
 		return s.Task(c.Task).Job != job
 	}}
 	for _, n := range p.table.Order.At {
 		if int(n) >= s.NodeRows() || !s.FitsEmpty(id, n) || s.Breaks(id, n).Refused() || !x.Begin(s, id, n) {
 			continue
 		}
-		leave, ok := x.Choose(evict.LeastSum, x.Releasable(s, tenants.On(s, n)))
-		if ok && leave > 0 && (c.node == "" || int32(leave) < c.leave) {
-			c.node, c.leave, c.fewer, c.stay = s.NodeSpec(n).Name, int32(leave), x.Proven, 0
-			for i := range x.Victims {
-				if r, _ := p.who.running(s, s.Task(x.Victims[i].Task)); r <= own {
-					c.stay++
+		if _, ok := x.Choose(evict.LeastSum, x.Releasable(s, tenants.On(s, n))); !ok || len(x.Victims) == 0 {
+			continue
+		}
+		one := conflict{node: s.NodeSpec(n).Name, leave: int32(len(x.Victims)), fewer: x.Proven}
+		for i := range x.Victims {
+			if r, _ := p.who.running(s, s.Task(x.Victims[i].Task)); r <= own {
+				one.stay++
+				if standing(r) < standing(own) {
+					one.above++
 				}
 			}
+		}
+		if c.node == "" || cmp.Or(cmp.Compare(one.leave, c.leave), cmp.Compare(one.above, c.above), cmp.Compare(one.stay, c.stay)) < 0 {
+			c = one
 		}
 	}
 	c.noMoves = p.moves.off || s.Shape(id).NeverPreempts

@@ -124,7 +124,7 @@ type Returns struct {
 	Domain cluster.Domain
 }
 
-// Text names the domain: "3 of its gang of 4 stand in rack-a, which has 2 nodes (one rack for gang)".
+// Text names the domain: "3 of its gang of 4 stand in rack-a, which has 2 nodes". By which constraint is said by those who refuse it for that.
 func (g Returns) Text([]cluster.Kind) string {
 	text := fmt.Sprintf("%d of its gang of %d stand", g.Stand, g.Least)
 	if g.Stand == 1 {
@@ -135,7 +135,7 @@ func (g Returns) Text([]cluster.Kind) string {
 		if nodes > 1 {
 			count = fmt.Sprintf("%d nodes", nodes)
 		}
-		text += fmt.Sprintf(" in %s, which has %s (%s)", g.Domain.Name, count, g.Domain.By)
+		text += fmt.Sprintf(" in %s, which has %s", g.Domain.Name, count)
 	}
 	return text
 }
@@ -146,11 +146,15 @@ func noteGang(trial *Trial, r *Reason, t cluster.TaskID) {
 	if r.Unplaceable() {
 		return
 	}
-	if g, lacks := gangOf(trial, t); lacks {
+	g, lacks := gangOf(trial, t)
+	if lacks {
 		r.Hinder(g)
 	}
 	if job := s.Task(t).Job; s.Task(t).Phase == cluster.Waiting && cluster.GangReturns(s, job) {
-		domain, _, _ := cluster.GangDomain(s, t)
+		domain, _, bound := cluster.GangDomain(s, t)
+		if lacks && !bound { // that says it all
+			return
+		}
 		at := len(r.Causes) // behind what nodes refuse it for
 		for ; at > 0 && r.Causes[at-1].Refusing() == 0; at-- {
 		}

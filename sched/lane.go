@@ -210,13 +210,13 @@ func (r *Round) showGangs(l *lane, s *cluster.State, own func(cluster.TaskID) bo
 	slices.Sort(r.gangs)
 	r.gangs = slices.Compact(r.gangs)
 	for _, j := range r.gangs {
-		held := cluster.GangHolds(&s.View, j)
+		short := cluster.GangLacks(&s.View, j) > 0
 		for _, t := range cluster.GangTasks(&s.View, j) {
 			switch task := s.Task(t); {
 			case task.Phase != cluster.Waiting:
 			case !own(t):
 				l.show(t, 0, &r.changed)
-			case held:
+			case short:
 				l.show(t, (task.Seq+1)|withheld, &r.changed)
 			default:
 				l.show(t, task.Seq+1, &r.changed)

@@ -43,7 +43,7 @@ type Changed struct {
 	// another task by now, which Tasks names if it is the lane's own.
 	Gone  []cluster.TaskID
 	Tasks []cluster.TaskID
-	// Gangs are waiting tasks of gangs that lack several: none of them can be placed alone.
+	// Gangs are waiting tasks of gangs that have fewer than their number: none of them can be placed alone.
 	// Whoever does not look at them is not troubled with them: they come among Tasks when
 	// the gang has its number. A task that was among Tasks, and no more, is among Gone.
 	Gangs []cluster.TaskID

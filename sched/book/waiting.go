@@ -69,10 +69,10 @@ func (g *Group[T]) Len() int { return g.tasks.Len() }
 // Asleep reports whether nothing has happened yet since it fell asleep by which it could fit.
 func (g *Group[T]) Asleep() bool { return g.asleep }
 
-// Short reports whether the tasks are of a gang that lacks several, so that none may be placed but with others. Who places one task after the
+// Short reports whether the tasks are of a gang that has fewer than its number, so that none may be placed but with others. Who places one task after the
 // other is not shown such tasks; but of a gang that was whole when a round began, some may have been told to leave since.
 func (g *Group[T]) Short(s *cluster.View) bool {
-	return g.Job != NoJob && cluster.GangHolds(s, g.Job)
+	return g.Job != NoJob && cluster.GangLacks(s, g.Job) > 0
 }
 
 // Fits reports whether some task of the group may go on the node now. Tasks of different jobs may
