@@ -37,11 +37,12 @@ type vacating struct {
 func (p ganging) fewestLeave(tasks []cluster.TaskID, plan *sched.Plan) (left []cluster.TaskID) {
 	s := p.t.View()
 	for len(tasks) > 0 {
-		job := s.Task(tasks[0]).Job
+		first := s.Task(tasks[0])
+		job := first.Job
 		lost := max(int(s.Job(job).Gang)-cluster.GangStands(s, job), 0)
 		var alike, others []cluster.TaskID
 		for _, t := range tasks {
-			if s.Task(t).Shape == s.Task(tasks[0]).Shape {
+			if task := s.Task(t); task.Shape == first.Shape && task.Priority == first.Priority && task.Class == first.Class {
 				alike = append(alike, t)
 			} else {
 				others = append(others, t)

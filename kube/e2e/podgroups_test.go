@@ -193,7 +193,7 @@ func TestPodGroupReplacesAMember(t *testing.T) {
 	await("gang-3 on n00006")
 	lose("gang-3")
 	c.create(newPod("gang-4", member("gang"), cpu("3"), priority(c, 1000)))
-	c.expect("gang-4", v1.PodReasonUnschedulable, regexp.MustCompile(`1 of its gang of 2 stands in \S+, which has 1 node .*no node there has room for it even if all others left who may leave; \S+ has room for all 2 of the gang`))
+	c.expect("gang-4", v1.PodReasonUnschedulable, regexp.MustCompile(`1 of its gang of 2 stands in \S+, which has 1 node; no node there has room for it even if all others left who may leave; \S+ has room for all 2 of the gang`))
 	await()
 	if uid := c.pod("gang-0").UID; uid != stays.UID {
 		t.Errorf("the pod of the group that ran is another one")
