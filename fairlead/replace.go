@@ -300,15 +300,7 @@ func (p explanation) conflictOf(t cluster.TaskID) (c conflict) {
 		if _, ok := x.Choose(evict.LeastSum, x.Releasable(s, tenants.On(s, n))); !ok || len(x.Victims) == 0 {
 			continue
 		}
-		one := conflict{node: s.NodeSpec(n).Name, leave: int32(len(x.Victims)), fewer: x.Proven}
-		for i := range x.Victims {
-			if r, _ := p.who.running(s, s.Task(x.Victims[i].Task)); r <= own {
-				one.stay++
-				if standing(r) < standing(own) {
-					one.above++
-				}
-			}
-		}
+		one := p.conflictOn(n, &x, own)
 		if c.node == "" || cmp.Or(cmp.Compare(one.leave, c.leave), cmp.Compare(one.above, c.above), cmp.Compare(one.stay, c.stay)) < 0 {
 			c = one
 		}
@@ -322,6 +314,21 @@ func (p explanation) conflictOf(t cluster.TaskID) (c conflict) {
 		if c.gang = len(cluster.GangTasks(s, job)); holds(s, job, others[i].Nodes) {
 			c.whole = others[i].Name
 			break
+		}
+	}
+	return c
+}
+
+// conflictOn is the conflict on a node from which the search would have those go.
+func (p explanation) conflictOn(n cluster.NodeID, x *evict.Search, own rank) conflict {
+	c := conflict{node: p.s.NodeSpec(n).Name, leave: int32(len(x.Victims)), fewer: x.Proven}
+	for i := range x.Victims {
+		r, _ := p.who.running(p.s, p.s.Task(x.Victims[i].Task))
+		if r <= own {
+			c.stay++
+		}
+		if standing(r) < standing(own) {
+			c.above++
 		}
 	}
 	return c
