@@ -23,13 +23,7 @@ func GangTasks(v *View, j JobID) []TaskID { return v.job[j].members }
 // GangHas is how many tasks of a gang have a place, or are done with: who has done all of its work leaves
 // nobody behind.
 func GangHas(v *View, j JobID) int {
-	has := int(v.job[j].over)
-	for _, t := range v.job[j].members {
-		if task := &v.task[t]; task.Phase >= Reserved && task.Phase <= Running || task.Phase == Leaving && task.Next != NoNode {
-			has++
-		}
-	}
-	return has
+	return int(v.job[j].over) + GangStands(v, j)
 }
 
 // GangLacks is how many tasks of a gang must find a place before any of them may have one alone; 0 of a job that is no gang.
@@ -38,6 +32,25 @@ func GangLacks(v *View, j JobID) int {
 		return 0
 	}
 	return max(int(v.job[j].Gang)-GangHas(v, j), 0)
+}
+
+// GangStands is how many tasks of a gang have a place.
+func GangStands(v *View, j JobID) (stand int) {
+	for _, t := range v.job[j].members {
+		if task := &v.task[t]; task.Phase >= Reserved && task.Phase <= Running || task.Phase == Leaving && task.Next != NoNode {
+			stand++
+		}
+	}
+	return stand
+}
+
+// GangReturns reports whether some of a gang have a place, and fewer than its number: who waits of it takes the place of one that it has lost.
+func GangReturns(v *View, j JobID) bool {
+	if !IsGang(v, j) {
+		return false
+	}
+	stand := GangStands(v, j)
+	return stand > 0 && stand < int(v.job[j].Gang)
 }
 
 // GangAwaits reports whether a gang cannot be placed however much room there is, as too few of its tasks wait: others have

@@ -30,6 +30,62 @@ func GangDomains(v *View, tasks []TaskID) (sets [][]NodeID, bound bool) {
 	return sets, bound
 }
 
+// Domain is a set of nodes of a group, and its name.
+type Domain struct {
+	Name  string
+	Nodes []NodeID // ascending
+}
+
+// GangDomain is where a task of a gang has to stand as others of its gang stand there, of all such sets the smallest, and the other sets of the group. It is
+// false where there is no such set.
+func GangDomain(v *View, t TaskID) (here Domain, others []Domain, bound bool) {
+	job := &v.job[v.task[t].Job]
+	for _, r := range v.shape[v.task[t].Shape].roles {
+		row := &v.constraints.row[r.constraint]
+		b := &row.bound[r.bound]
+		if !row.spec.Hard || !b.OrFirst || !r.subject || !r.target {
+			continue
+		}
+		g, set := &v.constraints.group[b.group], outside
+		for _, other := range job.members {
+			if task := &v.task[other]; set == outside && task.Placed() {
+				set = g.setOf(task.Node)
+			}
+		}
+		if set == outside {
+			continue
+		}
+		var of Domain
+		var rest []Domain
+		for _, nodes := range setsOf(v, g) {
+			d := Domain{g.nameAt(v, nodes[0]), nodes}
+			if g.setOf(nodes[0]) == set {
+				of = d
+			} else {
+				rest = append(rest, d)
+			}
+		}
+		if len(of.Nodes) > 0 && (!bound || len(of.Nodes) < len(here.Nodes)) {
+			here, others, bound = of, rest, true
+		}
+	}
+	return here, others, bound
+}
+
+// nameAt is the name of the set that the node is in.
+func (g *nodeGroup) nameAt(v *View, n NodeID) string {
+	spec := v.NodeSpec(n)
+	if g.key == EachNode {
+		return spec.Name
+	}
+	for _, l := range spec.Groups {
+		if l.Key == g.key {
+			return l.Value
+		}
+	}
+	return ""
+}
+
 // GangParts are the tasks, part by part: those of a part share a constraint by which they choose a domain, which others of them have not. Whoever
 // shares several is of the largest part. It is one part where there is nothing to choose for some of them alone. Parts, and tasks within them, are in the order of the tasks.
 func GangParts(v *View, tasks []TaskID) (parts [][]TaskID) {

@@ -182,7 +182,7 @@ func (p *policy) claim(t *sched.Trial, budget int64, out *sched.Plan) {
 	var list []*group
 	for _, g := range p.waiting.Groups() {
 		switch due := c.mayClaim(s, p.waiting.First(g)); {
-		case c.claimed(p.waiting.First(g)) || g.Short(s):
+		case c.claimed(p.waiting.First(g)) || g.Short(s) && !returns(s, g):
 		case due > s.Now():
 			c.next = min(c.next, due)
 		default:
@@ -198,8 +198,15 @@ func (p *policy) claim(t *sched.Trial, budget int64, out *sched.Plan) {
 		c.next = min(c.next, own.until)
 	}
 	for i, g := range list {
-		if i < displacedAtOnce && g.Asleep() && !p.spent(budget) && (moving{p, t, budget, out}).displace(p.waiting.First(g)) {
+		if g.Len() == 0 { // it came back with others of its gang
+			continue
+		}
+		if i < displacedAtOnce && g.Asleep() && !p.spent(budget) && (moving{p, t, budget, out}).makeWay(g) {
 			c.next = s.Now() // the next one of its group may try as well
+			continue
+		}
+		if g.Short(s) { // gangs claim no nodes
+			c.rest(s, p.waiting.First(g), max(c.patience, s.Now()-s.Task(p.waiting.First(g)).Account.Since))
 			continue
 		}
 		if len(c.list) >= max(s.Totals().Nodes/claimsShare, 1) && !c.giveWay(standing(p.rankOf(s, g))) {

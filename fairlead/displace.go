@@ -7,6 +7,7 @@ import (
 	"fairlead.dev/fairlead/cluster"
 	"fairlead.dev/fairlead/sched"
 	"fairlead.dev/fairlead/sched/evict"
+	"fairlead.dev/fairlead/sched/worth"
 )
 
 // This file makes room for a task by moving others to where there is room for them, in one bundle with its placement. It is tried when a
@@ -24,6 +25,14 @@ const (
 type displacing struct {
 	node cluster.NodeID
 	lack int64
+}
+
+// makeWay places the first of the group, or what its gang has lost, where others can be moved out of the way.
+func (p moving) makeWay(g *group) bool {
+	if returns(p.t.View(), g) {
+		return p.bringBack(g)
+	}
+	return p.displace(p.waiting.First(g))
 }
 
 // displace places a task where others can be moved out of its way. It tries the nodes that lack least.
@@ -87,26 +96,46 @@ func (p moving) displaceOn(n cluster.NodeID, task cluster.TaskID, own rank) bool
 
 // moveAll tries to move all who were chosen, and to place the task. Stuck is who has no other place.
 func (p moving) moveAll(n cluster.NodeID, task cluster.TaskID) (stuck cluster.TaskID, ok bool) {
-	m, s := &p.moves, p.t.View()
-	m.bundle, m.list = m.bundle[:0], m.list[:0]
+	m := &p.moves
+	m.bundle = m.bundle[:0]
+	gain, stuck, ok := p.moveOut(n, task, func(cluster.TaskID) bool { return false })
+	if ok {
+		p.do(gain, 1)
+	}
+	return stuck, ok
+}
+
+// moveOut tries to move all who were chosen, and to place the task, as a part of the bundle. Who has no other place leaves without one if it may; else it is stuck, and
+// all is as it was.
+func (p moving) moveOut(n cluster.NodeID, task cluster.TaskID, mayLeave func(cluster.TaskID) bool) (gain worth.Value, stuck cluster.TaskID, ok bool) {
+	m, s, from, mark := &p.moves, p.t.View(), len(p.moves.bundle), p.t.Mark()
+	m.list = m.list[:0]
 	for i := range p.victims.search.Victims {
 		m.list = append(m.list, p.victims.search.Victims[i].Task)
 	}
-	mark, gain := p.t.Mark(), p.worth.But(s, n, m.list...)-p.worth.Of(s, n)
+	fail := func(stuck cluster.TaskID) (worth.Value, cluster.TaskID, bool) {
+		p.t.Rollback(mark)
+		for _, a := range m.bundle[from:] {
+			p.touch(a)
+		}
+		m.bundle = m.bundle[:from]
+		return 0, stuck, false
+	}
+	gain = p.worth.But(s, n, m.list...) - p.worth.Of(s, n)
 	for _, victim := range m.list {
 		gain += p.paid(victim)
-		cost, ok := p.moveFrom(victim, n)
-		if gain -= cost; !ok {
-			p.undo(mark)
-			return victim, false
+		cost, moved := p.moveFrom(victim, n)
+		if leave := (sched.Action{Kind: sched.Evict, Task: victim, Attempt: s.Task(victim).Attempt}); !moved && mayLeave(victim) && !p.t.Try(leave).Refused() {
+			m.bundle, moved = append(m.bundle, leave), true
+		}
+		if gain -= cost; !moved {
+			return fail(victim)
 		}
 	}
 	place := sched.Action{Kind: sched.Place, Task: task, Attempt: s.Task(task).Attempt, Node: n}
 	if p.t.Try(place).Refused() {
-		p.undo(mark)
-		return cluster.NoTask, false
+		return fail(cluster.NoTask)
 	}
 	m.bundle = append(m.bundle, place)
-	p.do(gain, 1)
-	return cluster.NoTask, true
+	return gain, cluster.NoTask, true
 }

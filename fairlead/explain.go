@@ -54,6 +54,9 @@ func (p explanation) why(t cluster.TaskID) sched.Reason {
 		r.Admit -= kept.Nodes
 		r.Causes = append(r.Causes, kept)
 	}
+	if r.Admit == 0 && cluster.GangReturns(s, s.Task(t).Job) {
+		r.Causes = append(r.Causes, p.conflictOf(t))
+	}
 	return r
 }
 

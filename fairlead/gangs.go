@@ -90,8 +90,15 @@ func mayMakeRoom(p *policy, s *cluster.View, a *asking) bool {
 // ganging is a pass in which gangs are placed.
 type ganging struct {
 	*policy
-	t   *sched.Trial
-	out *sched.Plan
+	t       *sched.Trial
+	out     *sched.Plan
+	returns bool          // the gang runs, and has lost some
+	fewest  *sched.Fewest // what is proven of who leaves for these
+}
+
+// newGanging is for one gang.
+func newGanging(p *policy, t *sched.Trial, out *sched.Plan, job cluster.JobID) ganging {
+	return ganging{p, t, out, cluster.GangReturns(t.View(), job), &sched.Fewest{}}
 }
 
 // serve places the gang of the group, or lets all of it sleep.
@@ -114,6 +121,7 @@ func (p ganging) serve(g *group) {
 	asks := p.asks(job, groups)
 	bundle := p.place(job, tasks, asks)
 	p.wakeBehind(bundle)
+	p.prove(bundle)
 	for _, a := range bundle {
 		p.out.Add(a)
 		if a.Kind == sched.Place {
@@ -127,7 +135,11 @@ func (p ganging) serve(g *group) {
 		asks = nil
 	}
 	for _, other := range groups {
-		if other.Own.asks = asks; other.Len() > 0 {
+		switch other.Own.asks = asks; {
+		case other.Len() == 0:
+		case p.returns && !cluster.GangReturns(s, job): // the others come as all tasks do
+			p.enter(s, other)
+		default:
 			p.sleep(s, other)
 		}
 	}
@@ -136,6 +148,9 @@ func (p ganging) serve(g *group) {
 // place is a bundle that brings the gang to its number, and is tried; nil, with nothing tried, where there is none.
 func (p ganging) place(job cluster.JobID, tasks []cluster.TaskID, asks *asking) []sched.Action {
 	s := p.t.View()
+	if cluster.GangLacks(s, job) == 0 {
+		return p.comeBack(job, tasks)
+	}
 	if len(tasks) < cluster.GangLacks(s, job) || !mayMakeRoom(p.policy, s, asks) {
 		return nil
 	}
@@ -280,7 +295,10 @@ func (p ganging) fillPart(job cluster.JobID, tasks []cluster.TaskID, instead boo
 		}
 		p.table.Unhide(x)
 	}
-	for i, none := 0, cluster.NoTask; i < len(left) && instead && cluster.GangLacks(s, job) > 0; i++ {
+	if instead && p.returns {
+		left = p.fewestLeave(left, &plan)
+	}
+	for i, none := 0, cluster.NoTask; i < len(left) && instead && (cluster.GangLacks(s, job) > 0 || p.returns && cluster.GangReturns(s, job)); i++ {
 		if none != cluster.NoTask && s.Task(left[i]).Shape == s.Task(none).Shape {
 			continue
 		}

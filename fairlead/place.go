@@ -11,8 +11,8 @@ import (
 // first task finds none goes to sleep.
 func (p *policy) serve(t *sched.Trial, g *group, budget int64, out *sched.Plan) {
 	s := t.View()
-	if g.Short(s) {
-		ganging{p, t, out}.serve(g)
+	if g.Short(s) || returns(s, g) {
+		newGanging(p, t, out, g.Job).serve(g)
 		return
 	}
 	x := p.index(s, g.Shape, p.surcharges.tierOf(&s.Classes()[g.Class]))
@@ -54,7 +54,7 @@ func (p *policy) sleep(s *cluster.View, g *group) {
 	p.waiting.Sleep(s, g)
 	p.refine.over.groups = append(p.refine.over.groups, g)
 	p.noteBrink(s, g)
-	if t := p.waiting.First(g); !p.claims.claimed(t) && !g.Short(s) {
+	if t := p.waiting.First(g); !p.claims.claimed(t) && (!g.Short(s) || returns(s, g)) {
 		p.claims.wait(s, t)
 	}
 }

@@ -455,6 +455,7 @@ func (c *Core) commit(lane int, plan *Plan, i int, out []Decision) ([]Decision, 
 	c.state.Keep()
 	c.ledger.enter(&c.state.View, bundle, out[before:])
 	bring(plan.Gain(i), out[before:])
+	prove(plan.Fewest(i), out[before:])
 	c.spared.bundle(c, lane, bundle)
 	for _, a := range bundle {
 		switch a.Kind {

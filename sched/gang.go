@@ -116,10 +116,49 @@ func (g Gang) short() string {
 	return ""
 }
 
-// noteGang adds to the reason of a task how it stands with its gang, where that lacks some.
+// Returns says of a task that waits in place of one that its gang has lost where the others of that stand.
+type Returns struct {
+	OfTask
+	Least, Stand int
+	// Domain is where it has to join them; Domain.Nodes are none where it need not stand in the same.
+	Domain cluster.Domain
+}
+
+// Text names the domain: "3 of its gang of 4 stand in rack-a, which has 2 nodes". By which constraint is said by those who refuse it for that.
+func (g Returns) Text([]cluster.Kind) string {
+	text := fmt.Sprintf("%d of its gang of %d stand", g.Stand, g.Least)
+	if g.Stand == 1 {
+		text = fmt.Sprintf("1 of its gang of %d stands", g.Least)
+	}
+	if nodes := len(g.Domain.Nodes); nodes > 0 {
+		count := "1 node"
+		if nodes > 1 {
+			count = fmt.Sprintf("%d nodes", nodes)
+		}
+		text += fmt.Sprintf(" in %s, which has %s", g.Domain.Name, count)
+	}
+	return text
+}
+
+// noteGang adds to the reason of a task how it stands with its gang, where that lacks some or has lost some.
 func noteGang(trial *Trial, r *Reason, t cluster.TaskID) {
-	if g, lacks := gangOf(trial, t); lacks && !r.Unplaceable() {
+	s := trial.View()
+	if r.Unplaceable() {
+		return
+	}
+	g, lacks := gangOf(trial, t)
+	if lacks {
 		r.Hinder(g)
+	}
+	if job := s.Task(t).Job; s.Task(t).Phase == cluster.Waiting && cluster.GangReturns(s, job) {
+		domain, _, bound := cluster.GangDomain(s, t)
+		if lacks && !bound { // that says it all
+			return
+		}
+		at := len(r.Causes) // behind what nodes refuse it for
+		for ; at > 0 && r.Causes[at-1].Refusing() == 0; at-- {
+		}
+		r.Causes = slices.Insert(r.Causes, at, Cause(Returns{Least: int(s.Job(job).Gang), Stand: cluster.GangStands(s, job), Domain: domain}))
 	}
 }
 

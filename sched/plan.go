@@ -57,6 +57,7 @@ type Plan struct {
 	ends    []bundleEnd // of the bundles that are closed
 	start   int         // where the open bundle begins
 	gain    Gain        // of the open bundle
+	fewest  Fewest      // of the open bundle
 
 	// Wake is when the policy wants a round although nothing happens.
 	Wake cluster.Time
@@ -70,10 +71,11 @@ type Plan struct {
 	Err error
 }
 
-// bundleEnd is where a bundle ends in the actions, and what its moves gain.
+// bundleEnd is where a bundle ends in the actions, what its moves gain, and how few have to leave for it.
 type bundleEnd struct {
-	at   int
-	gain Gain
+	at     int
+	gain   Gain
+	fewest Fewest
 }
 
 // Reset empties the plan and keeps its memory.
@@ -87,17 +89,20 @@ func (p *Plan) Add(a Action) { p.actions = append(p.actions, a) }
 // Gains says what the moves of the open bundle gain, beside what was said of it before.
 func (p *Plan) Gains(g Gain) { p.gain = p.gain.plus(g) }
 
+// Proves says how few have to leave for the open bundle.
+func (p *Plan) Proves(f Fewest) { p.fewest = f }
+
 // Close ends the open bundle. Evictions stand before what counts on them.
 func (p *Plan) Close() {
 	if len(p.actions) > p.start {
-		p.ends = append(p.ends, bundleEnd{len(p.actions), p.gain})
+		p.ends = append(p.ends, bundleEnd{len(p.actions), p.gain, p.fewest})
 		p.start = len(p.actions)
 	}
-	p.gain = Gain{}
+	p.gain, p.fewest = Gain{}, Fewest{}
 }
 
 // Drop forgets the open bundle.
-func (p *Plan) Drop() { p.actions, p.gain = p.actions[:p.start], Gain{} }
+func (p *Plan) Drop() { p.actions, p.gain, p.fewest = p.actions[:p.start], Gain{}, Fewest{} }
 
 // Cut forgets the bundles from i on, and the open one.
 func (p *Plan) Cut(i int) {
@@ -105,7 +110,7 @@ func (p *Plan) Cut(i int) {
 	if i > 0 {
 		p.start = p.ends[i-1].at
 	}
-	p.actions, p.ends, p.gain = p.actions[:p.start], p.ends[:i], Gain{}
+	p.actions, p.ends, p.gain, p.fewest = p.actions[:p.start], p.ends[:i], Gain{}, Fewest{}
 }
 
 // Bundles is how many bundles the plan holds.
@@ -122,6 +127,9 @@ func (p *Plan) Bundle(i int) []Action {
 
 // Gain is what the moves of bundle i gain.
 func (p *Plan) Gain(i int) Gain { return p.ends[i].gain }
+
+// Fewest is how few have to leave for bundle i.
+func (p *Plan) Fewest(i int) Fewest { return p.ends[i].fewest }
 
 // Decision is an accepted action on its way to the world. It is pending until
 // an event reports its outcome: TaskStarted or BindRefused for Place, TaskLeft
@@ -140,6 +148,8 @@ type Decision struct {
 	Purpose Purpose
 	// Gain stands with the first run that a bundle moves, and is what all its moves gain. The ledger does not keep it, nor do recordings.
 	Gain Gain
+	// Fewest stands with the first eviction of a bundle, and is of all of it. The ledger does not keep it, nor do recordings.
+	Fewest Fewest
 }
 
 // Equal reports whether d and o do the same, whatever it is for: recordings do not hold that.

@@ -31,8 +31,8 @@ func (r *Reason) remedy(s *cluster.View, t cluster.TaskID, f Filters) {
 	}
 	_, whole := Find[Whole](r)
 	_, copies := Find[Copies](r)
-	_, gang := Find[Gang](r)
-	if whole || copies || gang { // a place for this task alone is none
+	gang, lacks := Find[Gang](r)
+	if whole || copies || lacks && gang.Least-gang.Has > 1 { // a place for this task alone is none
 		return
 	}
 	r.Remedies = remedies(s, t, f)

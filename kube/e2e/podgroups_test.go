@@ -3,6 +3,7 @@ package e2e
 import (
 	"fmt"
 	"regexp"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -138,6 +139,64 @@ func TestPodGroupStandsInOneZone(t *testing.T) {
 	}
 	if len(zones) != 1 {
 		t.Errorf("the group stands in the zones %v", zones)
+	}
+	c.checkRoom()
+}
+
+// A group that runs in a full zone loses a pod with its node: the next one comes where the fewest less important pods leave, and those of the group that run stay. When the zone
+// has no room any more, whoever left, nobody is asked to leave, and the pod says where its group stands and which zone would hold it. Zones are three of the bed: node i is in zone i mod 3.
+func TestPodGroupReplacesAMember(t *testing.T) {
+	c := grouping(t)
+	c.start(settings{profile: func(p *config.Profile) { p.Evictions.Enabled = true }})
+	c.addNodes(12, "n", "4")
+	on := func(node string) option {
+		return func(p *v1.Pod) { p.Spec.NodeSelector = map[string]string{v1.LabelHostname: node} }
+	}
+	c.create(several(2, "small", cpu("2"), priority(c, -10), on("n00006"))...)
+	c.create(newPod("large", cpu("4"), priority(c, -10), on("n00009")))
+	c.awaitBound(20*time.Second, 3)
+	c.group("gang", 2, inOne(v1.LabelTopologyZone))
+	c.create(several(2, "gang", member("gang"), cpu("3"), priority(c, 1000))...)
+	c.awaitBound(20*time.Second, 5)
+	stays := c.pod("gang-0")
+	lose := func(pod string) {
+		node := c.pod(pod).Spec.NodeName
+		c.must(c.client.CoreV1().Nodes().Delete(t.Context(), node, metav1.DeleteOptions{}))
+		now := int64(0)
+		if err := c.client.CoreV1().Pods(c.namespace).Delete(t.Context(), pod, metav1.DeleteOptions{GracePeriodSeconds: &now}); !apierrors.IsNotFound(err) {
+			c.must(err)
+		}
+	}
+	there := func() (names []string) {
+		for _, p := range c.bound() {
+			names = append(names, p.Name+" on "+p.Spec.NodeName)
+		}
+		slices.Sort(names)
+		return names
+	}
+	await := func(want ...string) {
+		t.Helper()
+		want = append(want, "gang-0 on "+stays.Spec.NodeName)
+		slices.Sort(want)
+		c.await(time.Minute, func() string {
+			if names := there(); !slices.Equal(names, want) {
+				return fmt.Sprintf("%v bound, those are %v", want, names)
+			}
+			return ""
+		})
+	}
+	lose("gang-1")
+	c.create(newPod("gang-2", member("gang"), cpu("3"), priority(c, 1000)))
+	await("gang-2 on n00009", "small-0 on n00006", "small-1 on n00006")
+	lose("gang-2")
+	c.create(newPod("gang-3", member("gang"), cpu("3"), priority(c, 1000)))
+	await("gang-3 on n00006")
+	lose("gang-3")
+	c.create(newPod("gang-4", member("gang"), cpu("3"), priority(c, 1000)))
+	c.expect("gang-4", v1.PodReasonUnschedulable, regexp.MustCompile(`1 of its gang of 2 stands in \S+, which has 1 node; no node there has room for it even if all others left who may leave; \S+ has room for all 2 of the gang`))
+	await()
+	if uid := c.pod("gang-0").UID; uid != stays.UID {
+		t.Errorf("the pod of the group that ran is another one")
 	}
 	c.checkRoom()
 }

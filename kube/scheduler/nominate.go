@@ -77,7 +77,11 @@ func heldFor(s *Scheduler, p *world.Pod, node string) string {
 	if leave == 1 {
 		pods = "pod has"
 	}
-	return fmt.Sprintf("%s until %d %s left (%s).", world.KeptWords(node), leave, pods, strings.Join(named, ", "))
+	proof := ""
+	if f := p.Fewest(); f != (sched.Fewest{}) {
+		proof = fmt.Sprintf(" In all %s.", f)
+	}
+	return fmt.Sprintf("%s until %d %s left (%s).%s", world.KeptWords(node), leave, pods, strings.Join(named, ", "), proof)
 }
 
 // nominate nominates the node for whose room others have been told to leave.

@@ -154,7 +154,12 @@ type exit struct {
 	others         cluster.Time // when others were last told to leave for it; 0 is never
 	by             *Pod         // for which it leaves; nil if that is not known
 	told           []*Pod       // who were told to leave for it, of late
+	bundle         uint64       // by which these were
+	fewest         sched.Fewest // what the policy has proven of that
 }
+
+// Fewest is how few pods have to leave by the bundle that places the pod, if the policy has proven that.
+func (p *Pod) Fewest() sched.Fewest { return p.exit.fewest }
 
 // Why a pod is protected from evictions.
 const (
@@ -180,6 +185,9 @@ func (x *Exits) Evict(d sched.Decision) {
 	}
 	if by := x.slots.podOf(by); serves && by != nil && by != p {
 		by.exit.others, p.exit.by = x.journal.now, by
+		if by.exit.bundle != d.Purpose.Bundle { // its first eviction
+			by.exit.bundle, by.exit.fewest = d.Purpose.Bundle, d.Fewest
+		}
 		by.exit.told = append(slices.DeleteFunc(by.exit.told, func(o *Pod) bool { return !o.exit.leaving || o == p }), p)
 	}
 	switch {

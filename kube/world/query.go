@@ -58,7 +58,7 @@ type result struct {
 	judged   *judge.Case // open while some of the pods are in the core's hands
 	// evicting says that they are nodes where others would have to leave.
 	evicting bool
-	kept       int // nodes that take its pods, and are left to others for whom a place is kept there
+	kept     int // nodes that take its pods, and are left to others for whom a place is kept there
 	// passedOver says that it was not asked where, as others may leave for another's pod in this round.
 	passedOver bool
 }

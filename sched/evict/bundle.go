@@ -11,6 +11,11 @@ import (
 // goes there. With a victim whose job's runs leave all at once all of these go, wherever they are. It fails, and leaves the trial as it was, where a task of the
 // same job, or a constraint, is in the way; a victim is so too, since it holds its place until it has left, but for constraints that bind who comes.
 func Replace(t *sched.Trial, victims []Candidate, task cluster.TaskID, n cluster.NodeID, out *sched.Plan) bool {
+	return ReplaceBy(t, victims, []cluster.TaskID{task}, n, out)
+}
+
+// ReplaceBy is Replace with several tasks that go there.
+func ReplaceBy(t *sched.Trial, victims []Candidate, tasks []cluster.TaskID, n cluster.NodeID, out *sched.Plan) bool {
 	s, mark := t.View(), t.Mark()
 	try := func(actions ...sched.Action) bool {
 		for i := range actions {
@@ -40,8 +45,10 @@ func Replace(t *sched.Trial, victims []Candidate, task cluster.TaskID, n cluster
 			return false
 		}
 	}
-	if !try(sched.Action{Kind: sched.Place, Task: task, Node: n}) {
-		return false
+	for _, task := range tasks {
+		if !try(sched.Action{Kind: sched.Place, Task: task, Node: n}) {
+			return false
+		}
 	}
 	out.Close()
 	return true

@@ -14,8 +14,8 @@ type deficit struct {
 	count int                       // of devices
 }
 
-// begin counts what is lacking while nobody is let go.
-func (d *deficit) begin(s *cluster.View, id cluster.ShapeID, n cluster.NodeID) {
+// begin counts what is lacking for so many of the shape while nobody is let go.
+func (d *deficit) begin(s *cluster.View, id cluster.ShapeID, n cluster.NodeID, copies int64) {
 	demand := s.Shape(id).Demand
 	if d.s = s; len(d.lacks) != len(demand) {
 		d.lacks = make([]int64, len(demand))
@@ -23,7 +23,7 @@ func (d *deficit) begin(s *cluster.View, id cluster.ShapeID, n cluster.NodeID) {
 	lacks, limit, used, leaving := d.lacks, s.Limit(n), s.Used(n), s.LeavingDemand(n)
 	some := false
 	for k, q := range demand {
-		lack := q
+		lack := q * copies
 		if q > 0 {
 			lack -= limit[k] - used[k] + leaving[k]
 			some = some || lack > 0

@@ -66,6 +66,10 @@ type Search struct {
 	Violations int
 	// Anyhow says that budgets count for nothing.
 	Anyhow bool
+	// Copies is for how many of the shape there is to be room at once; 0 is one. Of a shape with devices, or for which somebody is in the way by a constraint, it is one alone.
+	Copies int64
+	// Proven says that the search for LeastSum ended before its bound: no set is cheaper, nor is one as cheap smaller.
+	Proven bool
 
 	deficit
 	inTheWay
@@ -79,12 +83,12 @@ type Search struct {
 // Begin begins a search, with nobody chosen, and reports whether the shape may go on the node
 // at all, constraints aside.
 func (x *Search) Begin(s *cluster.View, id cluster.ShapeID, n cluster.NodeID) bool {
-	x.Victims, x.Sets, x.Violations = x.Victims[:0], 0, 0
+	x.Victims, x.Sets, x.Violations, x.Proven = x.Victims[:0], 0, 0, false
 	x.shape, x.node = id, n
 	if !s.NodeLive(n) || !s.Eligible(s.Shape(id).Eligible, n) {
 		return false
 	}
-	x.deficit.begin(s, id, n)
+	x.deficit.begin(s, id, n, max(x.Copies, 1))
 	x.obstacles, x.hopeless, x.companies = x.obstacles[:0], false, x.companies[:0]
 	if s.ConstraintRows() > 0 {
 		x.inTheWay.begin(s, id, n)
@@ -100,6 +104,7 @@ func (x *Search) Begin(s *cluster.View, id cluster.ShapeID, n cluster.NodeID) bo
 func (x *Search) Choose(best Objective, candidates []Candidate) (price int64, ok bool) {
 	switch {
 	case x.Met():
+		x.Proven = true
 		return 0, true
 	case x.nobody || x.hopeless:
 		return 0, false
@@ -108,10 +113,11 @@ func (x *Search) Choose(best Objective, candidates []Candidate) (price int64, ok
 		return price, ok
 	}
 	x.again()
-	if price, ok = x.chooseWithin(best, x.others(candidates)); ok {
-		return price, true
+	if price, ok = x.chooseWithin(best, x.others(candidates)); !ok {
+		price, ok = x.chooseBeside(best, candidates)
 	}
-	return x.chooseBeside(best, candidates)
+	x.Proven = false
+	return price, ok
 }
 
 // mostBeside is how many candidates are tried as the company that stays.
@@ -143,7 +149,9 @@ func (x *Search) again() { x.Begin(x.s, x.shape, x.node) }
 // chooseWithin is Choose where somebody has to leave, budgets included.
 func (x *Search) chooseWithin(best Objective, candidates []Candidate) (price int64, ok bool) {
 	if !x.Anyhow && guardsAny(x.s, candidates) {
-		return x.chooseGuarded(best, candidates)
+		price, ok = x.chooseGuarded(best, candidates)
+		x.Proven = false
+		return price, ok
 	}
 	return x.choose(best, candidates)
 }
@@ -161,6 +169,9 @@ func (x *Search) choose(best Objective, candidates []Candidate) (price int64, ok
 
 // Met reports whether nothing is lacking, and nobody in the way who stays.
 func (x *Search) Met() bool { return !x.hopeless && len(x.obstacles) == 0 && x.deficit.Met() }
+
+// Obstructed reports whether somebody is in the way by a constraint, or a constraint keeps the shape off whoever leaves.
+func (x *Search) Obstructed() bool { return x.hopeless || len(x.obstacles) > 0 }
 
 // HasRoom reports whether nothing is lacking, whoever is in the way.
 func (x *Search) HasRoom() bool { return x.deficit.Met() }

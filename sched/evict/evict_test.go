@@ -246,6 +246,54 @@ func TestSearchAgainstAllSets(t *testing.T) {
 	}
 }
 
+// TestSearchForSeveral compares what is chosen for several of a shape at once with all sets of candidates, and holds a set that is said to be proven to be the cheapest.
+func TestSearchForSeveral(t *testing.T) {
+	var x Search
+	proven := 0
+	rapid.Check(t, func(rt *rapid.T) {
+		c := drawCrowd(rt, 8)
+		id := c.Task(c.want).Shape
+		if len(c.DeviceNeeds(id)) > 0 {
+			return
+		}
+		o := Occupants{Rule: c.rule}
+		list := o.On(&c.View, 0)
+		x.Copies = rapid.Int64Range(2, 4).Draw(rt, "copies")
+		if !x.Begin(&c.View, id, 0) {
+			return
+		}
+		best := int64(math.MaxInt64)
+		for set := range uint(1) << len(list) {
+			sum, lacks := int64(0), false
+			for k, q := range c.Shape(id).Demand {
+				room := c.Limit(0)[k] - c.Used(0)[k] + c.LeavingDemand(0)[k]
+				for i := range list {
+					if set>>i&1 != 0 {
+						room += c.Demand(list[i].Task)[k]
+					}
+				}
+				lacks = lacks || q > 0 && q*x.Copies > room
+			}
+			for i := range list {
+				sum += list[i].Price * int64(set>>i&1)
+			}
+			if !lacks {
+				best = min(best, sum)
+			}
+		}
+		price, ok := x.Choose(LeastSum, list)
+		if ok != (best < math.MaxInt64) || ok && price < best || ok && x.Proven && price != best {
+			rt.Fatalf("for %d: found %t, for %d, proven %t; the best is %d, of %v in\n%s", x.Copies, ok, price, x.Proven, best, list, c.Picture())
+		}
+		if ok && price > 0 && x.Proven {
+			proven++
+		}
+	})
+	if proven == 0 {
+		t.Errorf("nothing was proven: this says nothing")
+	}
+}
+
 // budgetsLast are the candidates, those last of whom as many of one of their budgets go before as that can spare; and how many do not.
 func (c *crowd) budgetsLast(list []Candidate) (all []Candidate, within int) {
 	var beyond []Candidate

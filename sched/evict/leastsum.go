@@ -54,7 +54,7 @@ func (x *Search) leastSum(candidates []Candidate) (sum int64, ok bool) {
 	m.sumUp(len(x.lacks))
 	m.sets = mostSets + len(m.list)
 	x.extend(0, 0)
-	x.Sets = int64(mostSets + len(m.list) - m.sets)
+	x.Sets, x.Proven = int64(mostSets+len(m.list)-m.sets), m.sets > 0
 	for _, i := range m.best {
 		x.Victims = append(x.Victims, m.list[i].Candidate)
 	}

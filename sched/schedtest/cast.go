@@ -105,6 +105,9 @@ func (c *cast) decision(d sched.Decision) string {
 	if d.Gain != (sched.Gain{}) {
 		purpose += ", gains" + d.Gain.String()
 	}
+	if d.Fewest != (sched.Fewest{}) {
+		purpose += ": " + d.Fewest.String()
+	}
 	return fmt.Sprintf("%s %s%s%s attempt %d%s", d.Kind, c.runNames[key], at, c.nodeName(d.Node), d.Attempt, purpose)
 }
 

@@ -1,0 +1,265 @@
+package fairlead
+
+import (
+	"cmp"
+	"math"
+	"slices"
+	"sort"
+
+	"fairlead.dev/fairlead/cluster"
+	"fairlead.dev/fairlead/sched"
+	"fairlead.dev/fairlead/sched/evict"
+)
+
+// This file chooses who leaves for the tasks of a gang that runs and has lost some, so that as few leave as can be. As many of the tasks are placed as can be; for those nobody leaves who is more
+// important than the least for whom that has to be; and then as few leave as can be, over all nodes together: a large run that makes room for two tasks is better than
+// two small ones.
+//
+// Who leaves a node makes room there alone. So it is found out node by node how few have to leave for one task, for two, and so on (evict.LeastSum, each run at a price of one), and of
+// these numbers the least sum is taken, as of a knapsack. That is exact where the search on each node is; where one ended at its bound, the same is done with what would have
+// to leave at least by a single kind, and the difference is the gap. Work is in proportion to nodes times tasks on each.
+//
+// It is left to the policy's own order (preempt.go) where slack counts, as of classes with promises; where a budget guards somebody, who is to go last; and for devices.
+
+// returnAtOnce bounds the tasks for which victims are chosen together.
+const returnAtOnce = 64
+
+// vacating is a node where room can be made.
+type vacating struct {
+	node  cluster.NodeID
+	score int64             // by the policy's own order
+	who   []evict.Candidate // who may leave, the least important first
+	need  []int32           // how few have to leave for so many tasks
+	least []int32           // the same, as far as is proven
+}
+
+// fewestLeave places as many of the tasks as it can where the fewest have to leave, and returns the others.
+func (p ganging) fewestLeave(tasks []cluster.TaskID, plan *sched.Plan) (left []cluster.TaskID) {
+	s := p.t.View()
+	for len(tasks) > 0 {
+		first := s.Task(tasks[0])
+		job := first.Job
+		lost := max(int(s.Job(job).Gang)-cluster.GangStands(s, job), 0)
+		var alike, others []cluster.TaskID
+		for _, t := range tasks {
+			if task := s.Task(t); task.Shape == first.Shape && task.Priority == first.Priority && task.Class == first.Class {
+				alike = append(alike, t)
+			} else {
+				others = append(others, t)
+			}
+		}
+		some := min(len(alike), returnAtOnce, lost)
+		placed := p.vacate(alike[:some], plan)
+		if alike = alike[placed:]; placed == 0 || placed < some {
+			left, alike = append(left, alike...), nil
+		}
+		tasks = append(alike, others...)
+	}
+	return left
+}
+
+// vacate places as many of the tasks, which are alike, as it can, the first ones, and returns how many.
+func (p ganging) vacate(tasks []cluster.TaskID, plan *sched.Plan) (placed int) {
+	if len(tasks) == 0 {
+		return 0
+	}
+	nodes, may := p.mayVacate(tasks[0])
+	defer func() { p.victims.search.Copies = 0 }()
+	if !may {
+		return 0
+	}
+	levels := []rank{nobodyYet} // so that nobody leaves at first
+	for i := range nodes {
+		for _, c := range nodes[i].who {
+			levels = append(levels, standing(rank(-c.Rank)))
+		}
+	}
+	slices.SortFunc(levels, func(a, b rank) int { return cmp.Compare(b, a) })
+	levels = slices.Compact(levels)
+	most := func(level rank) (tasksAt int) {
+		for i := range nodes {
+			tasksAt += p.roomIf(tasks[0], &nodes[i], nodes[i].upTo(level), len(tasks)-tasksAt)
+		}
+		return tasksAt
+	}
+	want := most(levels[len(levels)-1])
+	if want == 0 {
+		return 0
+	}
+	level := levels[sort.Search(len(levels)-1, func(i int) bool { return most(levels[i]) >= want })]
+	for i := range nodes {
+		nodes[i].who = nodes[i].upTo(level)
+		p.countOn(tasks[0], &nodes[i], want)
+	}
+	on, leave := share(nodes, want, func(v *vacating) []int32 { return v.need })
+	_, least := share(nodes, want, func(v *vacating) []int32 { return v.least })
+	if !p.carry(tasks, nodes, on, plan) {
+		return 0
+	}
+	if p.fewest.Leave == 0 && p.fewest.AtLeast == 0 {
+		p.fewest.AtLeast = least
+	}
+	p.fewest.Leave += leave
+	return want
+}
+
+// mayVacate are the nodes where the task may stand, those first that the policy's own order prefers; it is false where that order is to decide.
+func (p ganging) mayVacate(task cluster.TaskID) (nodes []vacating, may bool) {
+	s, v := p.t.View(), &p.victims
+	id, own := s.Task(task).Shape, p.who.waiting(s, s.Task(task))
+	if s.Shape(id).NeverPreempts || s.Classes()[s.Task(task).Class].Promises() || len(s.DeviceNeeds(id)) > 0 || p.without.lacks(WithoutEvictions) {
+		return nil, false
+	}
+	for _, n := range p.table.Order.At {
+		if int(n) >= s.NodeRows() || !s.FitsEmpty(id, n) || s.Crowded(task, n) || p.claims.keepsOff(n, task, own) || !v.search.Begin(s, id, n) {
+			continue
+		}
+		of := vacating{node: n}
+		for _, c := range evict.Below(v.search.Releasable(s, v.on(s, n)), -int64(own)) {
+			if s.Task(c.Task).Job == s.Task(task).Job {
+				continue
+			}
+			with, _ := cluster.DisruptedTogether(s, s.Task(c.Task).Job)
+			if cluster.Guards(s) && (len(cluster.GuardsOf(s, c.Task)) > 0 || slices.ContainsFunc(with, func(t cluster.TaskID) bool { return len(cluster.GuardsOf(s, t)) > 0 })) {
+				return nil, false
+			}
+			if c.Price = int64(max(len(with), 1)); s.Task(c.Task).Phase == cluster.Reserved {
+				c.Price = 0 // it does not run, and waits again
+			}
+			of.who = append(of.who, c)
+		}
+		if first, ok := v.choose(s, id, n, anybody()); ok && first > own {
+			of.score = v.offered(first)
+			nodes = append(nodes, of)
+		}
+	}
+	p.table.Ticks += int64(s.NodeRows())
+	slices.SortStableFunc(nodes, func(a, b vacating) int { return cmp.Compare(b.score, a.score) })
+	return nodes, true
+}
+
+// upTo are those of the node who may leave where nobody of a higher standing does.
+func (v *vacating) upTo(level rank) []evict.Candidate { return evict.Below(v.who, -int64(level)+1) }
+
+// roomIf is for how many tasks like this one, up to so many, there would be room on the node if these left.
+func (p ganging) roomIf(task cluster.TaskID, of *vacating, who []evict.Candidate, tasks int) (room int) {
+	s, x := p.t.View(), &p.victims.search
+	id := s.Task(task).Shape
+	for room < tasks {
+		x.Copies = int64(room + 1)
+		if !x.Begin(s, id, of.node) || room > 0 && (x.Obstructed() || s.Shape(id).PerNode > 0) {
+			break
+		}
+		if _, ok := x.Choose(evict.LeastWorst, who); !ok {
+			break
+		}
+		p.table.Ticks++
+		room++
+	}
+	return room
+}
+
+// countOn finds out how few have to leave the node for one task, for two, and so on.
+func (p ganging) countOn(task cluster.TaskID, of *vacating, tasks int) {
+	s, x := p.t.View(), &p.victims.search
+	room := p.roomIf(task, of, of.who, tasks)
+	of.need, of.least = []int32{0}, []int32{0}
+	for copies := 1; copies <= room; copies++ {
+		x.Copies = int64(copies)
+		x.Begin(s, s.Task(task).Shape, of.node)
+		least := atLeast(s, x.Lacks(), of.who)
+		leave, ok := x.Choose(evict.LeastSum, of.who)
+		if !ok {
+			break
+		}
+		if x.Proven {
+			least = int32(leave)
+		}
+		p.table.Ticks += x.Sets
+		of.need, of.least = append(of.need, int32(leave)), append(of.least, least)
+	}
+}
+
+// atLeast is how many have to leave at least by the kind of which most would: the largest runs are taken until there is enough.
+func atLeast(s *cluster.View, lacks []int64, who []evict.Candidate) (least int32) {
+	if slices.ContainsFunc(who, func(c evict.Candidate) bool { return c.Price < 1 }) {
+		return 0
+	}
+	for k, lack := range lacks {
+		var demands []int64
+		for _, c := range who {
+			demands = append(demands, s.Demand(c.Task)[k])
+		}
+		slices.SortFunc(demands, func(a, b int64) int { return cmp.Compare(b, a) })
+		count := int32(0)
+		for i := 0; i < len(demands) && lack > 0; i++ {
+			lack -= demands[i]
+			count++
+		}
+		least = max(least, count)
+	}
+	return least
+}
+
+// share says how many of the tasks go to each node, so that the sum is the least; of equal sums the nodes that come first have more.
+func share(nodes []vacating, tasks int, of func(*vacating) []int32) (on []int, least int32) {
+	const none = math.MaxInt32 / 2
+	best := make([]int32, tasks+1)
+	for q := 1; q <= tasks; q++ {
+		best[q] = none
+	}
+	chosen := make([][]int8, len(nodes))
+	for i := range nodes {
+		need := of(&nodes[i])
+		chosen[i] = make([]int8, tasks+1)
+		for q := tasks; q > 0; q-- {
+			for j := 1; j < len(need) && j <= q; j++ {
+				if sum := best[q-j] + need[j]; sum < best[q] {
+					best[q], chosen[i][q] = sum, int8(j)
+				}
+			}
+		}
+	}
+	on, least = make([]int, len(nodes)), best[tasks]
+	for i, q := len(nodes)-1, tasks; i >= 0; i-- {
+		on[i] = int(chosen[i][q])
+		q -= on[i]
+	}
+	return on, least
+}
+
+// carry tries it, or leaves all as it was.
+func (p ganging) carry(tasks []cluster.TaskID, nodes []vacating, on []int, plan *sched.Plan) bool {
+	s, v, mark, before := p.t.View(), &p.victims, p.t.Mark(), plan.Bundles()
+	for i := range nodes {
+		if on[i] == 0 {
+			continue
+		}
+		n := nodes[i].node
+		v.search.Copies = int64(on[i])
+		v.search.Begin(s, s.Task(tasks[0]).Shape, n)
+		var with []cluster.NodeID // where others leave, too
+		if _, ok := v.search.Choose(evict.LeastSum, nodes[i].who); ok {
+			for _, c := range v.search.Victims {
+				others, _ := cluster.DisruptedTogether(s, s.Task(c.Task).Job)
+				for _, t := range others {
+					with = append(with, s.Task(t).Node)
+				}
+			}
+		}
+		if !evict.ReplaceBy(p.t, v.search.Victims, tasks[:on[i]], n, plan) {
+			p.t.Rollback(mark)
+			for b := before; b < plan.Bundles(); b++ {
+				p.touch(plan.Bundle(b))
+			}
+			plan.Cut(before)
+			lookAgain(p.policy, n)
+			return false
+		}
+		tasks = tasks[on[i]:]
+		for _, m := range append(with, n) {
+			lookAgain(p.policy, m)
+		}
+	}
+	return true
+}
