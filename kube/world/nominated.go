@@ -19,7 +19,7 @@ import (
 // It takes room alone. Rules between pods do not count it, as it is not there yet: whoever counts on its company would be let in where upstream's
 // filters, which look a second time without those that are nominated, refuse.
 //
-// A node that is nominated for a pod of ours, by an autoscaler, say, is a hint, and not heeded.
+// A node that is nominated for a pod of ours, by an autoscaler, say, is a hint, and not honoured.
 
 // nominations keeps the pods for which other schedulers make room.
 type nominations struct {
