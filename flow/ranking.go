@@ -56,11 +56,11 @@ type ranking struct {
 	rowOf     map[requestID]int32
 	byShape   [][]int32 // rows of requests
 	moving    []int32   // requests with tasks that may move
-	free      rows
+	free      cluster.Rows
 	cached    []int32 // requests without units, the one that was used least lately first
 	dropped   uint64  // how many requests were: by its row another one may be meant
 	groups    []group
-	freeGroup rows
+	freeGroup cluster.Rows
 	steps     []Step // scratch
 }
 

@@ -44,12 +44,12 @@ func (k *ranking) drop(row int32) {
 	k.clearGroups(row, 0)
 	for _, g := range q.groups {
 		k.graph.RemoveNode(k.groups[g].node)
-		k.freeGroup.give(g)
+		k.freeGroup.Give(uint32(g))
 	}
 	delete(k.rowOf, q.id)
 	k.byShape[q.id.shape] = slices.DeleteFunc(k.byShape[q.id.shape], func(r int32) bool { return r == row })
 	q.live, q.searches = false, nil
-	k.free.give(row)
+	k.free.Give(uint32(row))
 	k.dropped++
 }
 

@@ -54,7 +54,7 @@ type supply struct {
 
 	groups   []taskGroup
 	rowOf    map[taskGroupID]int32
-	free     rows
+	free     cluster.Rows
 	lines    []int32   // those with waiting tasks
 	tiers    []Step    // how many of these by the negative of their tier
 	touched  []int32   // those whose supply may have changed
@@ -170,7 +170,7 @@ func (z *supply) drop(row int32) {
 	z.graph.RemoveNode(c.node)
 	delete(z.rowOf, c.id)
 	c.live = false
-	z.free.give(row)
+	z.free.Give(uint32(row))
 	q := &z.ranking.requests[c.request]
 	last := q.taskGroups[len(q.taskGroups)-1]
 	q.taskGroups[c.among], z.groups[last].among = last, c.among
