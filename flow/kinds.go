@@ -78,7 +78,7 @@ func (b *nodeSet) add(n cluster.NodeID) {
 	(*b)[n>>6] |= 1 << (n & 63)
 }
 
-func (b nodeSet) remove(n cluster.NodeID) { b[n>>6] &^= 1 << (n & 63) }
+func (b *nodeSet) remove(n cluster.NodeID) { (*b)[n>>6] &^= 1 << (n & 63) }
 
 func (b *nodeSet) join(o nodeSet) {
 	for i, word := range o {
@@ -88,9 +88,9 @@ func (b *nodeSet) join(o nodeSet) {
 }
 
 // all yields the nodes by row. It may change meanwhile.
-func (b nodeSet) all() iter.Seq[cluster.NodeID] {
+func (b *nodeSet) all() iter.Seq[cluster.NodeID] {
 	return func(yield func(cluster.NodeID) bool) {
-		for i, word := range b {
+		for i, word := range *b {
 			for ; word != 0; word &= word - 1 {
 				if !yield(cluster.NodeID(i<<6 + bits.TrailingZeros64(word))) {
 					return
