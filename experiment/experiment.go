@@ -7,6 +7,16 @@
 // tests of this package hold other papers' results against what we get on the
 // same data.
 //
+// What 'fairlead simulate' could run is a setup.Spec here, too (unitedspec.go, ablation.go). The papers' cases
+// (case.go) and the two lanes of medeatwo.go fill in a sim.Config themselves, as no spec can say what they are made of:
+//   - sources that are values of this program: planted problems, drawn vectors, the authors' test beds, a stored order
+//     that is shuffled;
+//   - worlds with overheads in the frequencies that were measured, and classes with a margin and a restart of a
+//     certain test (qosworld.go);
+//   - triggers that ignore outcomes, as the authors' schedulers did, and policies behind a stopwatch or a counter.
+//
+// What the result says of such a run, simulation.setup puts together, by the same words.
+//
 // This package may read a clock: how long decisions take is what several of the
 // experiments are about.
 package experiment

@@ -213,7 +213,7 @@ func (p explanation) standing(t cluster.TaskID) []string {
 func (p explanation) priority(task *cluster.Task, class *cluster.Class) string {
 	s := p.s
 	holds, of := int64(0), ""
-	if number, known := p.users.named[s.Job(task.Job).User]; known {
+	if number, known := p.users.known.Known(s.Job(task.Job).User); known {
 		holds = p.users.part(s, number)
 	}
 	if user := s.Job(task.Job).User; user != "" {

@@ -10,10 +10,9 @@ import (
 // share of a user is that of the kind of which it holds most (dominant resource fairness, Ghodsi
 // et al., NSDI 2011).
 type users struct {
-	named map[string]int32
+	known book.Users
 	held  []cluster.Vector // by user
 	tasks []holding        // by task row
-	jobs  []jobUser        // by job row
 }
 
 // holding is what is counted of a task.
@@ -22,29 +21,12 @@ type holding struct {
 	demand cluster.Vector // nil: nothing
 }
 
-// jobUser remembers the user of a job's row.
-type jobUser struct {
-	name string
-	user int32 // one more than the number; 0 is not known
-}
-
 // of is the number of the user whose job it is.
 func (u *users) of(s *cluster.View, j cluster.JobID) int32 {
-	u.jobs = book.Grown(u.jobs, j, jobUser{})
-	name := s.Job(j).User
-	if known := &u.jobs[j]; known.user > 0 && known.name == name {
-		return known.user - 1
-	}
-	number, ok := u.named[name]
-	if !ok {
-		if u.named == nil {
-			u.named = map[string]int32{}
-		}
-		number = int32(len(u.held))
-		u.named[name] = number
+	number := u.known.Of(s, j)
+	if int(number) == len(u.held) {
 		u.held = append(u.held, make(cluster.Vector, len(s.Kinds())))
 	}
-	u.jobs[j] = jobUser{name, number + 1}
 	return number
 }
 

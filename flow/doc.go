@@ -51,7 +51,7 @@
 // supply.go (task groups) · shares.go (who waits, in line) · stays.go (who may move) ·
 // tenants.go (who may be stopped for one that comes) · ranking.go, groups.go, requests.go and
 // columns.go (what nodes offer to a request, and which of them are in the network) · slots.go and
-// refresh.go (what a node lets through) · turn.go (whose turn it is) · journal.go (which nodes changed) · graph.go.
+// refresh.go (what a node lets through), kinds.go (whose ports to look at when others ask) · turn.go (whose turn it is) · journal.go (which nodes changed) · graph.go.
 // The plan: routing.go and first.go (solving) · spread.go, placement.go, walks.go, components.go
 // and do.go (from flow to plan) · evict.go (who leaves for whom) · packing.go,
 // contention.go and market.go (rounds planned again by packing) · victims.go and chooser.go (several evicted for one) ·

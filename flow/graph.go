@@ -1,6 +1,7 @@
 package flow
 
 import (
+	"fairlead.dev/fairlead/cluster"
 	"fairlead.dev/fairlead/mcmf"
 	"fairlead.dev/fairlead/sched/book"
 )
@@ -49,19 +50,10 @@ func (g *graph) setSteps(a mcmf.Arc, steps []Step) {
 	}
 }
 
-// rows are those of a table that are free, the last given back first.
-type rows []int32
-
-func (r *rows) give(row int32) { *r = append(*r, row) }
-
 // take is a free row of a table, which grows where there is none.
-func take[T any](free *rows, list *[]T) int32 {
-	if n := len(*free); n > 0 {
-		row := (*free)[n-1]
-		*free = (*free)[:n-1]
-		return row
-	}
+func take[T any](free *cluster.Rows, list *[]T) int32 {
 	var none T
-	*list = append(*list, none)
-	return int32(len(*list) - 1)
+	row := int32(free.Take())
+	*list = book.Grown(*list, row, none)
+	return row
 }

@@ -213,7 +213,7 @@ func (z *members) stand(t cluster.TaskID, row, sh int32, terms Terms, node clust
 			c.stays = append(c.stays, m.stay)
 		}
 		z.arrive(node)
-		z.supply.ranking.requests[c.request].running++
+		z.supply.ranking.countMoving(c.request, 1)
 	}
 	z.supply.touch(row)
 }
@@ -231,7 +231,7 @@ func (z *members) unstand(t cluster.TaskID) {
 		}
 		z.depart(m)
 		m.stay = -1
-		z.supply.ranking.requests[c.request].running--
+		z.supply.ranking.countMoving(c.request, -1)
 	} else {
 		c.waiting--
 		shares.tickets.Leave(&shares.list[m.share].waiting, t)

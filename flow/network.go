@@ -58,6 +58,7 @@ func (w *network) learn(s *cluster.View, c *sched.Changed) {
 	}
 	for _, shape := range c.Shapes {
 		w.ranking.forgetShape(shape)
+		w.tenants.forgetShape(shape)
 	}
 	for _, shape := range c.Constrained {
 		w.ranking.reconsider(shape)

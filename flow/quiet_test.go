@@ -167,3 +167,68 @@ func TestAllTasksRepriced(t *testing.T) {
 		}
 	}
 }
+
+// settled has tenants that may be stopped, at a price that nobody pays.
+type settled struct{ flow.Model }
+
+func (settled) Terms(s *cluster.View, t cluster.TaskID) flow.Terms {
+	terms := flow.Terms{Wait: 20, May: flow.MayStop, Next: cluster.Never}
+	if s.Task(t).Phase == cluster.Running {
+		terms.Stay = -1000
+	}
+	return terms
+}
+
+// clocked is a policy of which is noted how much work the last round was.
+type clocked struct {
+	*flow.Policy
+	ticks int64
+}
+
+func (p *clocked) Plan(t *sched.Trial, c *sched.Changed, budget int64, out *sched.Plan) {
+	p.Policy.Plan(t, c, budget, out)
+	p.ticks = out.Ticks
+}
+
+// TestOthersAsk lets tasks of two shapes come and go in turn, in a cluster full of tenants in whose place either
+// would fit: it is no work to find out for each node that this is so still. Once tasks come that are larger than half
+// of the tenants, the nodes of these are looked at, and those of the others are not.
+func TestOthersAsk(t *testing.T) {
+	const nodes, few = 500, 60
+	p := &clocked{Policy: flow.New(settled{&moody{}}, flow.Options{Name: "settled"})}
+	st := newStage(t, p)
+	shape := func(cpu int64) cluster.ShapeID { return st.shape(cluster.Shape{Demand: cluster.Vector{cpu, 1, 0}}) }
+	low, high := shape(5), shape(8)
+	for row := range nodes {
+		of := low
+		if row >= nodes/2 {
+			of = high
+		}
+		n := st.node(cluster.Vector{8, 1, 0})
+		st.events = append(st.events, cluster.TaskFound{Task: st.task(st.job(), of), Seq: st.seq, Node: n})
+	}
+	round := func(of cluster.ShapeID) int64 {
+		task := st.task(st.job(), of)
+		st.mustStep()
+		st.end(task)
+		return p.ticks
+	}
+	one, other, large := shape(3), shape(4), shape(6)
+	for range 2 { // each is asked about all nodes once, with and without the tenants of the low ones in reach
+		for _, of := range []cluster.ShapeID{one, other, large} {
+			round(of)
+		}
+	}
+	round(one)
+	round(other)
+	for range 4 {
+		for _, of := range []cluster.ShapeID{one, other} {
+			if ticks := round(of); ticks > few {
+				t.Errorf("a task that changes nothing for any tenant is a round of %d ticks with %d nodes, want %d at most", ticks, nodes, few)
+			}
+		}
+	}
+	if ticks := round(large); ticks < nodes/2 || ticks > 2*nodes {
+		t.Errorf("a task that is too large for half of the tenants is a round of %d ticks, want the nodes of these, %d, to be looked at", ticks, nodes/2)
+	}
+}

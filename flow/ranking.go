@@ -25,7 +25,7 @@ type request struct {
 	live       bool
 	wanted     int64 // places, by the task groups whose turn it is
 	running    int64 // those that may move
-	taskGroups int
+	taskGroups []int32
 	seen       uint64  // position in the journal up to which offers are true
 	offers     []offer // by node
 	groups     []int32 // rows, in order of making
@@ -54,11 +54,13 @@ type ranking struct {
 	ports     *ports
 	requests  []request
 	rowOf     map[requestID]int32
-	free      rows
+	byShape   [][]int32 // rows of requests
+	moving    []int32   // requests with tasks that may move
+	free      cluster.Rows
 	cached    []int32 // requests without units, the one that was used least lately first
 	dropped   uint64  // how many requests were: by its row another one may be meant
 	groups    []group
-	freeGroup rows
+	freeGroup cluster.Rows
 	steps     []Step // scratch
 }
 

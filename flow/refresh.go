@@ -21,32 +21,48 @@ type slots struct {
 	asked   []int32 // the requests that asked then
 	tier    int32   // the tier then
 	dropped uint64  // requests that had been dropped then
+	visit   nodeSet // scratch
 }
 
-// update looks at each node that changed, or at all of them where other requests ask than
-// before.
+// update looks at each node that changed; and where other requests ask than before, at those that
+// are in the network, and those with tenants who share their place by that, or no more.
 func (z *slots) update(s *cluster.View) {
 	if len(z.turn.asking) == 0 {
 		return // what is old by the next time is looked at then
 	}
 	dropped := z.supply.ranking.dropped
-	if !slices.Equal(z.turn.asking, z.asked) || z.dropped != dropped || !z.journal.Reaches(z.synced) || z.tier != z.turn.tier {
+	cut := !z.journal.Reaches(z.synced)
+	if cut || !slices.Equal(z.turn.asking, z.asked) || z.dropped != dropped || z.tier != z.turn.tier {
 		z.asked, z.tier, z.dropped = append(z.asked[:0], z.turn.asking...), z.turn.tier, dropped
-		for row := range z.ports.nodes {
-			n := cluster.NodeID(row)
-			if m := &z.ports.nodes[n]; m.port != mcmf.None || m.shared > 0 || len(z.tenants.of(s, n)) > 0 {
-				z.updatePort(s, n)
-			}
+		z.updateOthers(s, cut)
+	} else {
+		for n := range z.journal.Since(z.synced) {
+			z.updatePort(s, n)
 		}
-	}
-	for n := range z.journal.Since(z.synced) {
-		z.updatePort(s, n)
 	}
 	z.synced = z.journal.End()
 	for _, n := range z.ports.stale {
 		z.updatePort(s, n)
 	}
 	z.ports.stale = z.ports.stale[:0]
+}
+
+// updateOthers looks at the nodes for which it makes a difference that others ask, or at all that
+// were ever known where it is not known which of them changed.
+func (z *slots) updateOthers(s *cluster.View, all bool) {
+	z.visit = append(z.visit[:0], z.ports.open...)
+	z.ports.turned(s, &z.visit)
+	if all {
+		for n := range z.ports.nodes {
+			z.visit.add(cluster.NodeID(n))
+		}
+	}
+	for n := range z.journal.Since(z.synced) {
+		z.visit.add(n)
+	}
+	for n := range z.visit.all() {
+		z.updatePort(s, n)
+	}
 }
 
 // updatePort counts the slots of a node, and lets its arcs say so.

@@ -12,15 +12,17 @@ import (
 // request finds a request, or makes one, which looks at every node.
 func (k *ranking) request(id requestID) int32 {
 	if row, ok := k.rowOf[id]; ok {
-		if q := &k.requests[row]; q.taskGroups == 0 {
+		if q := &k.requests[row]; len(q.taskGroups) == 0 {
 			k.cached = slices.DeleteFunc(k.cached, func(c int32) bool { return c == row })
 		}
 		return row
 	}
 	row := take(&k.free, &k.requests)
 	q := &k.requests[row]
-	*q = request{id: id, live: true, seen: book.Never, offers: q.offers[:0], groups: q.groups[:0], groupOf: map[Aggregator]int32{}}
+	*q = request{id: id, live: true, seen: book.Never, taskGroups: q.taskGroups[:0], offers: q.offers[:0], groups: q.groups[:0], groupOf: map[Aggregator]int32{}}
 	k.rowOf[id] = row
+	k.byShape = book.Grown(k.byShape, id.shape, nil)
+	k.byShape[id.shape] = append(k.byShape[id.shape], row)
 	return row
 }
 
@@ -42,11 +44,12 @@ func (k *ranking) drop(row int32) {
 	k.clearGroups(row, 0)
 	for _, g := range q.groups {
 		k.graph.RemoveNode(k.groups[g].node)
-		k.freeGroup.give(g)
+		k.freeGroup.Give(uint32(g))
 	}
 	delete(k.rowOf, q.id)
+	k.byShape[q.id.shape] = slices.DeleteFunc(k.byShape[q.id.shape], func(r int32) bool { return r == row })
 	q.live, q.searches = false, nil
-	k.free.give(row)
+	k.free.Give(uint32(row))
 	k.dropped++
 }
 
@@ -63,16 +66,36 @@ func (k *ranking) forgetShape(shape cluster.ShapeID) {
 	k.cached = kept
 }
 
+// of are the requests of a shape.
+func (k *ranking) of(shape cluster.ShapeID) []int32 {
+	if int(shape) >= len(k.byShape) {
+		return nil
+	}
+	return k.byShape[shape]
+}
+
 // reconsider has all nodes looked at again for a shape, as constraints may let it go
 // elsewhere now.
 func (k *ranking) reconsider(shape cluster.ShapeID) {
-	for row := range k.requests {
-		if q := &k.requests[row]; q.id.shape == shape {
-			q.seen = book.Never
-			for _, x := range q.searches {
-				x.seen = book.Never
-			}
+	for _, row := range k.of(shape) {
+		q := &k.requests[row]
+		q.seen = book.Never
+		for _, x := range q.searches {
+			x.seen = book.Never
 		}
+	}
+}
+
+// countMoving counts one task more of a request that may move, or one less.
+func (k *ranking) countMoving(row int32, by int64) {
+	q := &k.requests[row]
+	before := q.running
+	q.running += by
+	switch {
+	case before == 0:
+		k.moving = append(k.moving, row)
+	case q.running == 0:
+		k.moving = slices.DeleteFunc(k.moving, func(r int32) bool { return r == row })
 	}
 }
 

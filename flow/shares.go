@@ -29,7 +29,7 @@ type shares struct {
 	graph   *graph
 	list    []share
 	rowOf   map[shareID]int32
-	free    rows
+	free    cluster.Rows
 	stale   []int32
 	jobs    map[cluster.JobID]*unscheduled
 	tickets book.Tickets
@@ -82,7 +82,7 @@ func (z *shares) drop(row int32) {
 	}
 	delete(z.rowOf, shareID{sh.taskGroup, sh.job})
 	sh.taskGroup = -1
-	z.free.give(row)
+	z.free.Give(uint32(row))
 }
 
 // line lets a task wait in a share.

@@ -50,6 +50,7 @@ type ports struct {
 	turn    *turn
 	tenants *tenants
 	nodes   []portNode
+	open    nodeSet          // those with a port
 	stale   []cluster.NodeID // nodes to be looked at, though they are what they were
 
 	steps, free []Step  // scratch of passing
@@ -71,6 +72,7 @@ func (p *ports) put(n cluster.NodeID) bool {
 		return false
 	}
 	m.port = p.graph.node()
+	p.open.add(n)
 	m.arc = p.graph.AddArc(m.port, p.graph.sink, 0, 0, 0)
 	m.load = m.load[:0]
 	p.refresh(n)
@@ -94,6 +96,7 @@ func (p *ports) leave(n cluster.NodeID) {
 	}
 	p.graph.RemoveNode(m.port)
 	m.port, m.slots = mcmf.None, 0
+	p.open.remove(n)
 }
 
 // slots is how many slots are free on a node.

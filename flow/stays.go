@@ -43,7 +43,7 @@ type stays struct {
 	ports   *ports
 	list    []stay
 	rowOf   map[stayID]int32
-	free    rows
+	free    cluster.Rows
 	on      [][]int32 // by node row
 }
 
@@ -96,7 +96,7 @@ func (z *stays) drop(row int32, t cluster.TaskID) bool {
 	z.list[last].at = st.at
 	z.on[st.node] = on[:len(on)-1]
 	st.taskGroup = -1
-	z.free.give(row)
+	z.free.Give(uint32(row))
 	return true
 }
 

@@ -31,6 +31,7 @@ type taskGroup struct {
 	stays   []int32 // rows, by node as they came
 	outs    []out
 	at      int32 // position in supply.lines, or -1
+	among   int32 // position among the task groups of its request
 	touched bool  // it is in supply.touched
 }
 
@@ -53,7 +54,7 @@ type supply struct {
 
 	groups   []taskGroup
 	rowOf    map[taskGroupID]int32
-	free     rows
+	free     cluster.Rows
 	lines    []int32   // those with waiting tasks
 	tiers    []Step    // how many of these by the negative of their tier
 	touched  []int32   // those whose supply may have changed
@@ -76,7 +77,9 @@ func (z *supply) group(s *cluster.View, id taskGroupID, t cluster.TaskID) int32 
 	z.rowOf[id] = row
 	c := &z.groups[row]
 	z.graph.owner[c.node] = row
-	z.ranking.requests[c.request].taskGroups++
+	q := &z.ranking.requests[c.request]
+	c.among = int32(len(q.taskGroups))
+	q.taskGroups = append(q.taskGroups, row)
 	z.answers.out(s, t)
 	z.putOut(s, row, t)
 	return row
@@ -167,9 +170,11 @@ func (z *supply) drop(row int32) {
 	z.graph.RemoveNode(c.node)
 	delete(z.rowOf, c.id)
 	c.live = false
-	z.free.give(row)
+	z.free.Give(uint32(row))
 	q := &z.ranking.requests[c.request]
-	if q.taskGroups--; q.taskGroups == 0 {
+	last := q.taskGroups[len(q.taskGroups)-1]
+	q.taskGroups[c.among], z.groups[last].among = last, c.among
+	if q.taskGroups = q.taskGroups[:len(q.taskGroups)-1]; len(q.taskGroups) == 0 {
 		z.ranking.retire(c.request)
 	}
 }
@@ -197,14 +202,12 @@ func (z *supply) straight(s *cluster.View, shape cluster.ShapeID, o out) Cost {
 
 // reconsider sees to it that nodes which task groups of a shape prefer are looked at.
 func (z *supply) reconsider(shape cluster.ShapeID) {
-	for row := range z.groups {
-		c := &z.groups[row]
-		if !c.live || c.id.request.shape != shape {
-			continue
-		}
-		for _, o := range c.outs {
-			if o.group < 0 {
-				z.ports.refresh(o.node)
+	for _, q := range z.ranking.of(shape) {
+		for _, row := range z.ranking.requests[q].taskGroups {
+			for _, o := range z.groups[row].outs {
+				if o.group < 0 {
+					z.ports.refresh(o.node)
+				}
 			}
 		}
 	}
@@ -292,11 +295,7 @@ func (z *supply) ask(moves bool) {
 		requests[c.request].wanted += int64(c.waiting)
 	}
 	if moves {
-		for row := range requests {
-			if q := &requests[row]; q.live && q.running > 0 {
-				u.asking = append(u.asking, int32(row))
-			}
-		}
+		u.asking = append(u.asking, z.ranking.moving...)
 	}
 	slices.Sort(u.asking)
 	u.asking = slices.Compact(u.asking)

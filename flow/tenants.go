@@ -22,6 +22,7 @@ type tenants struct {
 	evict.Occupants
 	members *members
 	journal *journal
+	kinds   [][]tenantKind // by shape
 }
 
 // rank is the evict.Rule by which members that run are tenants.
@@ -59,6 +60,9 @@ func (p *ports) shareTenants(s *cluster.View, n cluster.NodeID) {
 	}
 	members, list := p.tenants.members, p.tenants.of(s, n)
 	for i := range list {
+		if t := &list[i]; i == 0 || t.Shape != list[i-1].Shape || t.Rank != list[i-1].Rank {
+			p.meet(s, t.Shape, t.Rank, n)
+		}
 		if members.stays.any() && members.of(list[i].Task).stay >= 0 {
 			continue // it is a unit
 		}
@@ -74,7 +78,7 @@ func (p *ports) shareTenants(s *cluster.View, n cluster.NodeID) {
 // yields reports whether a tenant may have to leave for whoever asks now: everybody who
 // does could have its place, and is of no lower tier. One whom a budget guards is left to victims.go, which counts what that can spare.
 func (p *ports) yields(s *cluster.View, t *evict.Candidate) bool {
-	return len(cluster.GuardsOf(s, t.Task)) == 0 && t.Rank <= int64(p.turn.tier) && p.turn.covers(s, t.Shape)
+	return len(cluster.GuardsOf(s, t.Task)) == 0 && p.kindShares(s, t.Shape, t.Rank)
 }
 
 // cheapest is the price of evicting the cheapest tenant that shares; unreached if there

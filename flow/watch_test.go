@@ -263,8 +263,8 @@ func (w *network) checkTaskGroups(*cluster.View) error {
 		asks := slices.Contains(w.turn.asking, int32(row))
 		switch {
 		case !q.live:
-		case asks && want.wanted != q.wanted || want.running != q.running || int(want.taskGroups) != q.taskGroups:
-			return fmt.Errorf("request %d has %+v; the network says %d wanted, %d running, %d task groups", row, want, q.wanted, q.running, q.taskGroups)
+		case asks && want.wanted != q.wanted || want.running != q.running || int(want.taskGroups) != len(q.taskGroups):
+			return fmt.Errorf("request %d has %+v; the network says %d wanted, %d running, %d task groups", row, want, q.wanted, q.running, len(q.taskGroups))
 		case asks != (want.wanted > 0 || w.stays.any() && want.running > 0):
 			return fmt.Errorf("request %d asks: %t, with %+v", row, asks, want)
 		}

@@ -31,7 +31,7 @@ type ECSched struct {
 
 // windowed is a greedy that sees so many tasks of the queue.
 type windowed struct {
-	greedy
+	*greedy
 	ECSched
 	queue book.Window
 	back  []cluster.TaskID // scratch: of the window, to be put back
@@ -40,7 +40,7 @@ type windowed struct {
 // ofECSched makes a baseline of a score.
 func ofECSched(score Score, throttled bool) func(Options) sched.Policy {
 	return func(o Options) sched.Policy {
-		w := &windowed{greedy: *Rules{Score: score}.greedy(o, nil), ECSched: o.ECSched}
+		w := &windowed{greedy: Rules{Score: score}.greedy(o, nil), ECSched: o.ECSched}
 		if w.Window <= 0 {
 			w.Window = 100
 		}
@@ -70,7 +70,7 @@ func (w *windowed) Plan(t *sched.Trial, c *sched.Changed, budget int64, out *sch
 			break
 		}
 		x := w.index(s, s.Task(task).Shape)
-		if ok, _ := w.placeOne(t, x, task, out); ok {
+		if ok, _ := w.put(t, x, task, out); ok {
 			placed++
 		} else {
 			w.back = append(w.back, task)

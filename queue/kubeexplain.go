@@ -26,7 +26,8 @@ func (p *kubeScheduler) ExplainTask(s *cluster.View, t cluster.TaskID, most int)
 	}
 	view := &own.View
 	x.Others = sched.Explain(view, t)
-	then := kubeScheduler{start: p.start, scores: newKubeScores(view), victims: &victims{}}
+	then := kubeScheduler{start: p.start, scores: newKubeScores(view)}
+	then.victims = &victims{}
 	all := sched.Changed{All: true}
 	for n := range cluster.NodeID(view.NodeRows()) {
 		all.Nodes = append(all.Nodes, n)

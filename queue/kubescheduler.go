@@ -1,7 +1,6 @@
 package queue
 
 import (
-	"math"
 	"math/rand/v2"
 
 	"fairlead.dev/fairlead/cluster"
@@ -29,43 +28,28 @@ const (
 
 // kubeScheduler is the policy.
 type kubeScheduler struct {
-	explained
-	ties    book.Ties
-	seed    uint64
-	chance  *rand.Rand
-	waiting book.Waiting[none]
-	line    book.Line[none]
-	nodes   zoned
-	scores  kubeScores
-	victims *victims
-	company sched.Company
-	start   int // where in the order of nodes the next search begins
-	ticks   int64
-	found   []cluster.NodeID // scratch: nodes that take a task
+	pass
+	ties   book.Ties
+	seed   uint64
+	chance *rand.Rand
+	nodes  zoned
+	scores kubeScores
+	start  int // where in the order of nodes the next search begins
+	ticks  int64
+	found  []cluster.NodeID // scratch: nodes that take a task
 }
 
 func newKubeScheduler(o Options) sched.Policy {
-	return &kubeScheduler{ties: o.Ties, seed: o.Seed}
+	p := &kubeScheduler{ties: o.Ties, seed: o.Seed}
+	p.order, p.work = ByPriority, &p.ticks
+	return p
 }
 
 // Plan places who waits, one after the other. However small the budget, it tries a task.
 func (p *kubeScheduler) Plan(t *sched.Trial, c *sched.Changed, budget int64, out *sched.Plan) {
-	s := t.View()
-	p.learn(s, c)
-	for g := p.line.Next(&p.waiting); g != nil; g = p.line.Next(&p.waiting) {
-		p.serve(t, g, budget, out)
-		if p.spent(budget) {
-			break
-		}
-	}
-	out.Ticks, p.ticks = p.ticks, 0
-	if p.line.Peek(&p.waiting) != nil {
-		out.Wake = s.Now() // the budget ended the pass
-	}
-	p.company.Plan(t, c, budget, out)
+	p.learn(t.View(), c)
+	p.plan(p, t, c, budget, out)
 }
-
-func (p *kubeScheduler) spent(budget int64) bool { return budget > 0 && p.ticks >= budget }
 
 // learn takes in what changed since the last pass.
 func (p *kubeScheduler) learn(s *cluster.View, c *sched.Changed) {
@@ -77,70 +61,17 @@ func (p *kubeScheduler) learn(s *cluster.View, c *sched.Changed) {
 	p.nodes.learn(s, c.Nodes)
 	p.scores.learn(s, c.Nodes, &p.nodes.of)
 	p.waiting.Forget(s, c)
-	p.victims.learn(s, c)
-	for _, task := range c.Tasks {
-		if s.Task(task).Phase == cluster.Waiting {
-			p.join(s, task)
-		}
-	}
-	p.wake(s, c, math.MaxInt32)
+	p.pass.learn(s, c)
 }
 
-// wake wakes groups of a lower priority that may find a place on one of the nodes that changed.
-func (p *kubeScheduler) wake(s *cluster.View, c *sched.Changed, below int32) {
-	p.ticks += p.waiting.Wake(s, c, func(g *book.Group[none], n cluster.NodeID) bool {
-		if below < math.MaxInt32 { // only by what was evicted there is more room
-			return g.Priority < below && p.mayEvict(s, g, n)
-		}
-		return p.waiting.Fits(s, g, n) || p.mayEvict(s, g, n)
-	}, func(g *book.Group[none]) { p.line.Enter(&p.waiting, g, 0) })
+// serve places tasks of the group.
+func (p *kubeScheduler) serve(t *sched.Trial, group *book.Group[none], budget int64, out *sched.Plan) {
+	p.serveGroup(p, t, group, budget, out)
 }
 
-// mayEvict reports whether some task of the group may find a place on the node by eviction.
-func (p *kubeScheduler) mayEvict(s *cluster.View, g *book.Group[none], n cluster.NodeID) bool {
-	return p.victims.choose(s, g.Shape, g.Priority, n) && (g.Job == book.NoJob || !s.Crowded(p.waiting.First(g), n))
-}
-
-func (p *kubeScheduler) join(s *cluster.View, t cluster.TaskID) {
-	task := s.Task(t)
-	id := book.ID{Priority: task.Priority, Shape: task.Shape, Job: book.JobOf(s, task)}
-	g, joined := p.waiting.Join(s, t, id, ByPriority(s, t))
-	if joined && !g.Asleep() && p.waiting.First(g) == t {
-		p.line.Enter(&p.waiting, g, 0)
-	}
-}
-
-// serve places tasks of the group for as long as they are first in the queue and fit. A group whose first task does not fit goes to sleep.
-func (p *kubeScheduler) serve(t *sched.Trial, g *book.Group[none], budget int64, out *sched.Plan) {
-	s := t.View()
-	for tried := false; g.Len() > 0 && !g.Asleep(); tried = true {
-		if g.Short(s) { // the next round is told of that
-			p.waiting.Sleep(s, g)
-			return
-		}
-		if tried && (!p.line.Behind(&p.waiting, p.waiting.Turn(g, 0)) || p.spent(budget)) {
-			p.line.Enter(&p.waiting, g, 0)
-			return
-		}
-		task := p.waiting.First(g)
-		placed, beside := p.placeOne(t, task, out)
-		switch {
-		case placed:
-			p.waiting.Leave(task)
-		case beside && g.Job == book.NoJob:
-			if own := p.waiting.Separate(s, g); own.Len() == 1 {
-				p.waiting.Sleep(s, own)
-			}
-		default:
-			p.waiting.Sleep(s, g)
-		}
-	}
-}
-
-// placeOne places the task on the best node, or where evicting costs least. Beside says that some node refused it only for another
-// task of the job.
-func (p *kubeScheduler) placeOne(t *sched.Trial, task cluster.TaskID, out *sched.Plan) (placed, beside bool) {
-	s := t.View()
+// placeOne places the first task of the group on the best node, or where evicting costs least.
+func (p *kubeScheduler) placeOne(t *sched.Trial, group *book.Group[none], out *sched.Plan) (placed, beside bool) {
+	s, task := t.View(), p.waiting.First(group)
 	n, ok, beside := p.find(s, task)
 	if ok {
 		place(t, sched.Action{Task: task, Node: n}, out)
@@ -150,7 +81,7 @@ func (p *kubeScheduler) placeOne(t *sched.Trial, task cluster.TaskID, out *sched
 	n, placed, alsoBeside := p.preempt(t, task, out)
 	if placed {
 		p.scores.learn(s, []cluster.NodeID{n}, &p.nodes.of)
-		p.wake(s, &sched.Changed{Nodes: []cluster.NodeID{n}}, s.Task(task).Priority)
+		p.wake(s, &sched.Changed{Nodes: []cluster.NodeID{n}}, int64(group.Priority))
 	}
 	return placed, beside || alsoBeside
 }

@@ -35,9 +35,8 @@ type mesos struct {
 	waiting book.Waiting[offer]
 	rooms   book.Rooms
 	users   []user
-	byName  map[string]int32
-	jobs    []jobUser // per job row, for speed
-	active  []int32   // users with groups awake
+	names   book.Users
+	active  []int32 // users with groups awake
 	claims  heap.Heap[claim]
 	line    book.Line[offer] // scratch: one user's groups during an offer
 	held    [][]holding      // per node, what is counted for whom; whoever placed it: another lane, or somebody else
@@ -61,12 +60,6 @@ type user struct {
 type offer struct {
 	pass uint64 // in which it was found
 	at   uint64 // how many nodes the rotation will have passed before it
-}
-
-// jobUser remembers the user of a job's row: 1 + its number, 0 for none.
-type jobUser struct {
-	name string
-	user int32
 }
 
 // claim is a user's place in the line for the next offer.
@@ -140,7 +133,7 @@ func (m *mesos) retire() {
 // learn takes in what changed since the last round.
 func (m *mesos) learn(s *cluster.View, c *sched.Changed) {
 	if c.All {
-		*m = mesos{byName: map[string]int32{}, total: make(cluster.Vector, len(s.Kinds()))}
+		*m = mesos{total: make(cluster.Vector, len(s.Kinds()))}
 	}
 	m.rooms.Learn(s, c.Nodes)
 	for _, n := range c.Nodes {
@@ -185,19 +178,10 @@ func (m *mesos) note(s *cluster.View, t cluster.TaskID) {
 }
 
 func (m *mesos) userOf(s *cluster.View, t cluster.TaskID) int32 {
-	j := s.Task(t).Job
-	name := s.Job(j).User
-	m.jobs = book.Grown(m.jobs, j, jobUser{})
-	if last := m.jobs[j]; last.user > 0 && last.name == name {
-		return last.user - 1
-	}
-	u, known := m.byName[name]
-	if !known {
-		u = int32(len(m.users))
-		m.byName[name] = u
+	u := m.names.Of(s, s.Task(t).Job)
+	if int(u) == len(m.users) {
 		m.users = append(m.users, user{first: math.MaxUint64, used: make(cluster.Vector, len(s.Kinds()))})
 	}
-	m.jobs[j] = jobUser{name, u + 1}
 	return u
 }
 

@@ -182,7 +182,8 @@ func TestDRFExample(t *testing.T) {
 			t.Errorf("user %s has %d tasks, want %d", user, placed, want)
 		}
 		share := int64(0)
-		for k, q := range p.users[p.byName[user]].used {
+		number, _ := p.names.Known(user)
+		for k, q := range p.users[number].used {
 			share = max(share, cluster.Fraction(q, p.total[k]))
 		}
 		if !near(share, 2.0/3) {

@@ -27,7 +27,8 @@ func (r Rules) greedy(o Options, by measure) *greedy {
 	if r.Score == nil {
 		r.Score = AnyScore
 	}
-	g := &greedy{order: r.Order, score: r.Score, devices: r.Devices, measure: by, table: book.NewIndexes(o.Ties, o.Seed)}
+	g := &greedy{score: r.Score, devices: r.Devices, measure: by, table: book.NewIndexes(o.Ties, o.Seed)}
+	g.order, g.work = r.Order, &g.table.Ticks
 	if r.Preempts {
 		g.victims, g.waiting.Room = &victims{}, book.Whole
 	}

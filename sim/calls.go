@@ -30,8 +30,8 @@ const (
 	Finish
 )
 
-// heard is whoever hears of calls, with the names of tasks; nil if nobody does.
-func (s *simulation) heard() func(Call) {
+// onCall is to whom calls are reported, with the names of tasks; nil if to nobody.
+func (s *simulation) onCall() func(Call) {
 	calls := s.cfg.Calls
 	if calls == nil {
 		return nil

@@ -76,7 +76,7 @@ func (s *simulation) connect(core *sched.Core) {
 	world, dice := &s.cfg.World, newDice(s.cfg.World.Seed)
 	s.outbox = outbox{faults: &world.Faults, dice: dice, kernel: &s.kernel}
 	s.planner = planner{
-		cost: s.cfg.Planner, calls: s.heard(), core: core, kernel: &s.kernel,
+		cost: s.cfg.Planner, calls: s.onCall(), core: core, kernel: &s.kernel,
 		rounds: make([]*sched.Round, len(s.cfg.Lanes)), wake: cluster.Never,
 	}
 	s.budgets.kernel, s.budgets.tasks = &s.kernel, &s.tasks

@@ -506,7 +506,7 @@ func ofApplication(r *sched.Reason) bool {
 	return is
 }
 
-// TestRunningContainersMove: two that would rather stand apart came when there was room on one node alone. Once the
+// TestRunningContainersMove: two that would rather be on different nodes came when there was room on one node alone. Once the
 // other node is free, one of them moves there, within a minute of the last thing that was done; it leaves first, and then
 // nobody moves any more. Without Moves they stay, as does who may not move.
 func TestRunningContainersMove(t *testing.T) {

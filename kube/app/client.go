@@ -33,7 +33,7 @@ func connect(c config.ClientConnection) (*rest.Config, error) {
 	// The API server is near, and compressing costs it more than it saves.
 	to.DisableCompression = true
 	shared := &outages{} // by all clients
-	to.Wrap(func(next http.RoundTripper) http.RoundTripper { return patient{noRepeat{next}, shared} })
+	to.Wrap(func(next http.RoundTripper) http.RoundTripper { return retryReads{noRepeat{next}, shared} })
 	return rest.AddUserAgent(to, "fairlead-scheduler"), nil
 }
 

@@ -68,7 +68,7 @@ func (o *options) flags() cliflag.NamedFlagSets {
 	general.StringVar(&o.configFile, "config", "", "configuration file of apiVersion "+config.APIVersion+" and kind "+config.Kind)
 	general.StringVar(&o.writeConfigTo, "write-config-to", "", "write the configuration, with all defaults and flags, to this file and exit")
 	general.Var(cliflag.NewMapStringBool(&o.gates), "feature-gates",
-		"those of Kubernetes that upstream's filters heed and that are not as by default, as NAME=true,NAME=false; say here what the API server was told of scheduling and devices")
+		"those of Kubernetes that upstream's filters honour and that are not as by default, as NAME=true,NAME=false; say here what the API server was told of scheduling and devices")
 	general.BoolP("help", "h", false, "print this help")
 	general.Bool("version", false, "print the version and exit")
 

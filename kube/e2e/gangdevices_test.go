@@ -218,7 +218,7 @@ func (c *cluster) refuseDevices(claim string) (admit func()) {
 		PolicyName: name, ValidationActions: []admissionv1.ValidationAction{admissionv1.Deny},
 	}}, metav1.CreateOptions{})
 	c.must(err)
-	refuses := func() bool { // a policy takes a while to be heeded
+	refuses := func() bool { // a policy takes a while to be honoured
 		patch := []byte(`{"metadata":{"annotations":{"tried":"yes"}}}`)
 		_, err := c.client.ResourceV1().ResourceClaims(c.namespace).Patch(c.t.Context(), claim, types.MergePatchType, patch, metav1.PatchOptions{DryRun: []string{metav1.DryRunAll}})
 		return err != nil

@@ -67,15 +67,15 @@ func newSharers(t *testing.T, pods int, everywhere, ofGroup bool) *sharers {
 		}
 	}
 	s.bench = newBench(t, objects...)
-	s.client.PrependReactor("update", "resourceclaims", s.heedVersions)
+	s.client.PrependReactor("update", "resourceclaims", s.checkVersions)
 	s.judge.SetNode(makeNode("n1"))
 	s.judge.SetNode(makeNode("n2"))
 	eventually(t, "the first pod finds its devices", func() bool { return s.judge.Diagnose(s.pods[0]) == nil })
 	return s
 }
 
-// heedVersions refuses a write to what is not the latest version of a claim, as an API server does, and makes a new version.
-func (s *sharers) heedVersions(action clienttesting.Action) (bool, runtime.Object, error) {
+// checkVersions refuses a write to what is not the latest version of a claim, as an API server does, and makes a new version.
+func (s *sharers) checkVersions(action clienttesting.Action) (bool, runtime.Object, error) {
 	claim := action.(clienttesting.UpdateAction).GetObject().(*resourcev1.ResourceClaim)
 	latest, err := s.client.Tracker().Get(action.GetResource(), claim.Namespace, claim.Name)
 	if err != nil {
@@ -275,7 +275,7 @@ func TestReleaseOfWhatWasWrittenUnknown(t *testing.T) {
 				if claim.Name != "shared" || claim.Status.Allocation == nil {
 					return false, nil, nil
 				}
-				if refused, _, err := s.heedVersions(action); refused {
+				if refused, _, err := s.checkVersions(action); refused {
 					return true, nil, err
 				}
 				return true, nil, cmp.Or(s.client.Tracker().Update(action.GetResource(), claim, claim.Namespace), context.Canceled)

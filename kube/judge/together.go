@@ -100,7 +100,7 @@ type offered struct {
 	capacity []resourceapi.QualifiedName // in the order of devices.Device.Left
 }
 
-// known reports whether all that upstream's allocator heeds is known here.
+// known reports whether all that upstream's allocator honours is known here.
 func (p *poser) known() bool {
 	fts := feature.NewSchedulerFeaturesFromGates(utilfeature.DefaultFeatureGate)
 	p.features = dynamicresources.AllocatorFeatures(fts)

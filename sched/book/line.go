@@ -1,9 +1,9 @@
 package book
 
-// Line is groups in the order of their first tasks: a heap in which each has one seat. A group
-// that falls asleep or ends has left it, though its seat stays until it comes up. The zero
+// Line is groups in the order of their first tasks: a heap in which each has one entry. A group
+// that falls asleep or ends has left it, though its entry stays until it comes up. The zero
 // value is empty and ready to use.
-type Line[T any] struct{ seats []seat[T] }
+type Line[T any] struct{ heap []waiter[T] }
 
 // Turn is a place in a line: by rank, then as tasks are in groups.
 type Turn struct {
@@ -19,8 +19,8 @@ func (a Turn) Before(b Turn) bool {
 	return a.Place.Before(b.Place)
 }
 
-// seat is the turn of a group.
-type seat[T any] struct {
+// waiter is a group with its turn.
+type waiter[T any] struct {
 	Turn
 	group *Group[T]
 }
@@ -29,19 +29,19 @@ type seat[T any] struct {
 // slept it is awake.
 func (l *Line[T]) Enter(w *Waiting[T], g *Group[T], rank int64) {
 	g.asleep, g.stands = false, true
-	if g.seat == 0 {
-		l.seats = append(l.seats, seat[T]{})
-		g.seat = int32(len(l.seats))
+	if g.position == 0 {
+		l.heap = append(l.heap, waiter[T]{})
+		g.position = int32(len(l.heap))
 	}
-	l.put(int(g.seat-1), seat[T]{w.Turn(g, rank), g})
+	l.put(int(g.position-1), waiter[T]{w.Turn(g, rank), g})
 }
 
-// put gives the seat at a position to somebody, and then moves it to where the order has it.
-func (l *Line[T]) put(i int, v seat[T]) {
-	s := l.seats
+// put writes an entry at a position, and then moves it to where the order has it.
+func (l *Line[T]) put(i int, v waiter[T]) {
+	s := l.heap
 	for i > 0 && v.Before(s[(i-1)/2].Turn) {
 		s[i] = s[(i-1)/2]
-		s[i].group.seat = int32(i + 1)
+		s[i].group.position = int32(i + 1)
 		i = (i - 1) / 2
 	}
 	for {
@@ -53,28 +53,28 @@ func (l *Line[T]) put(i int, v seat[T]) {
 			break
 		}
 		s[i] = s[child]
-		s[i].group.seat = int32(i + 1)
+		s[i].group.position = int32(i + 1)
 		i = child
 	}
 	s[i] = v
-	v.group.seat = int32(i + 1)
+	v.group.position = int32(i + 1)
 }
 
-// drop takes away the first seat.
+// drop takes away the first entry.
 func (l *Line[T]) drop() {
-	last := len(l.seats) - 1
-	v := l.seats[last]
-	l.seats[0].group.seat = 0
-	l.seats[last] = seat[T]{}
-	if l.seats = l.seats[:last]; last > 0 {
+	last := len(l.heap) - 1
+	v := l.heap[last]
+	l.heap[0].group.position = 0
+	l.heap[last] = waiter[T]{}
+	if l.heap = l.heap[:last]; last > 0 {
 		l.put(0, v)
 	}
 }
 
 // Peek is the group whose turn it is, which stays in the line; nil if nobody is in it.
 func (l *Line[T]) Peek(w *Waiting[T]) *Group[T] {
-	for len(l.seats) > 0 {
-		first := l.seats[0]
+	for len(l.heap) > 0 {
+		first := l.heap[0]
 		if !first.group.stands {
 			l.drop()
 			continue
@@ -83,7 +83,7 @@ func (l *Line[T]) Peek(w *Waiting[T]) *Group[T] {
 		if turn == first.Turn {
 			return first.group
 		}
-		l.put(0, seat[T]{turn, first.group}) // its first task is gone
+		l.put(0, waiter[T]{turn, first.group}) // its first task is gone
 	}
 	return nil
 }
@@ -100,5 +100,5 @@ func (l *Line[T]) Next(w *Waiting[T]) *Group[T] {
 
 // Behind reports whether everybody in the line comes after that turn.
 func (l *Line[T]) Behind(w *Waiting[T], t Turn) bool {
-	return l.Peek(w) == nil || t.Before(l.seats[0].Turn)
+	return l.Peek(w) == nil || t.Before(l.heap[0].Turn)
 }

@@ -55,12 +55,12 @@ type Group[T any] struct {
 	ID
 	Own T // what the policy keeps of it
 
-	tasks  Queue
-	at     int   // in Waiting.groups
-	seat   int32 // in a line, counted from 1; 0 where it has none
-	stands bool  // in that line
-	asleep bool
-	listed bool // among the sleepers, if only of late
+	tasks    Queue
+	at       int   // in Waiting.groups
+	position int32 // in the heap of a line, counted from 1; 0 where it has none
+	stands   bool  // in that line
+	asleep   bool
+	listed   bool // among the sleepers, if only of late
 }
 
 // Len is how many tasks it has.

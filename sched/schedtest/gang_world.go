@@ -51,7 +51,7 @@ func disruptionOf(job *wJob) cluster.Disruption {
 	return cluster.DisruptSingly
 }
 
-// gangCount is what a gang has, and who stands where.
+// gangCount is what a gang has, and its assignment.
 type gangCount struct {
 	has, left int
 	placed    []*wTask

@@ -29,14 +29,14 @@ const (
 	readyWithin = 10 * time.Second
 )
 
-// patient is a transport whose readers wait while the API server is away. A request waits once: if it fails again, its sender has to know.
-type patient struct {
+// retryReads is a transport whose readers wait while the API server is away. A request waits once: if it fails again, its sender has to know.
+type retryReads struct {
 	http.RoundTripper
 	outages *outages
 }
 
 // RoundTrip sends the request, and sends it again when the API server is back.
-func (p patient) RoundTrip(r *http.Request) (*http.Response, error) {
+func (p retryReads) RoundTrip(r *http.Request) (*http.Response, error) {
 	answer, err := p.RoundTripper.RoundTrip(r)
 	if err == nil || !reads(r) || !isAway(err) || r.Context().Err() != nil {
 		return answer, err
@@ -48,7 +48,7 @@ func (p patient) RoundTrip(r *http.Request) (*http.Response, error) {
 }
 
 // WrappedRoundTripper is what client-go looks through for the transport below.
-func (p patient) WrappedRoundTripper() http.RoundTripper { return p.RoundTripper }
+func (p retryReads) WrappedRoundTripper() http.RoundTripper { return p.RoundTripper }
 
 // reads reports whether the request is an informer's, or looks up a pod.
 func reads(r *http.Request) bool {
@@ -67,7 +67,7 @@ func isAway(err error) bool {
 
 // probe asks the API server of the request whether it answers, and whether it is ready, with the same credentials. That it does not let us
 // ask counts as being ready.
-func (p patient) probe(ctx context.Context, of *http.Request) (answers, ready bool) {
+func (p retryReads) probe(ctx context.Context, of *http.Request) (answers, ready bool) {
 	ctx, end := context.WithTimeout(ctx, probeLasts)
 	defer end()
 	before, _, _ := strings.Cut(of.URL.Path, "/api") // where the API does not begin at the root

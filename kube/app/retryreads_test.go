@@ -48,8 +48,8 @@ func (s *apiServer) RoundTrip(r *http.Request) (*http.Response, error) {
 	return answer.Result(), nil
 }
 
-// send sends a request through a patient transport, and returns what came of it and when.
-func send(ctx context.Context, t *testing.T, p patient, method, url string) (code int, took time.Duration, err error) {
+// send sends a request through a transport that retries reads, and returns what came of it and when.
+func send(ctx context.Context, t *testing.T, p retryReads, method, url string) (code int, took time.Duration, err error) {
 	t.Helper()
 	began := time.Now()
 	r, err := http.NewRequestWithContext(ctx, method, url, http.NoBody)
@@ -89,7 +89,7 @@ func TestReadersWaitForTheServer(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				s := &apiServer{err: test.err}
-				p := patient{s, &outages{}}
+				p := retryReads{s, &outages{}}
 				time.AfterFunc(23*time.Second, func() { s.set(nil, false) })
 				code, took, err := send(t.Context(), t, p, test.method, test.url)
 				switch {
@@ -113,7 +113,7 @@ func (timeout) Temporary() bool { return true }
 func TestOneProbeForAll(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &apiServer{err: syscall.ECONNREFUSED}
-		p := patient{s, &outages{}}
+		p := retryReads{s, &outages{}}
 		ctx, end := context.WithCancel(t.Context())
 		var answered atomic.Int32
 		var all sync.WaitGroup
@@ -141,7 +141,7 @@ func TestOneProbeForAll(t *testing.T) {
 func TestAServerThatIsNotReady(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &apiServer{err: syscall.ECONNREFUSED}
-		p := patient{s, &outages{}}
+		p := retryReads{s, &outages{}}
 		time.AfterFunc(5*time.Second, func() { s.set(nil, true) })
 		code, took, err := send(t.Context(), t, p, http.MethodGet, watchOfPods)
 		if want := 5*time.Second + readyWithin; code != http.StatusOK || took < want || took > want+2*probeEvery {
@@ -150,7 +150,7 @@ func TestAServerThatIsNotReady(t *testing.T) {
 		s.set(syscall.ECONNREFUSED, false)
 		time.AfterFunc(5*time.Second, func() { s.set(nil, false) })
 		away := awayAfterProbe{s}
-		if _, _, err := send(t.Context(), t, patient{away, &outages{}}, http.MethodGet, watchOfPods); !errors.Is(err, syscall.ECONNREFUSED) {
+		if _, _, err := send(t.Context(), t, retryReads{away, &outages{}}, http.MethodGet, watchOfPods); !errors.Is(err, syscall.ECONNREFUSED) {
 			t.Errorf("it ended with %v, want the second refusal", err)
 		}
 	})
