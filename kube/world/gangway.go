@@ -57,8 +57,12 @@ func clearTogether(qs *queries, g *Gang, members []*query, others []*judge.Choic
 	if c == nil {
 		return false, false
 	}
+	may := c.mayLeave()
+	if len(may) == 0 && !c.way.Idle() || !c.takenBy() {
+		return false, false
+	}
 	if c.way.Idle() {
-		if c.wide = true; c.inDomains(g, func() bool { return c.enough() }) {
+		if c.wide = true; c.inDomains(g, c.enough) {
 			for i, q := range members {
 				qs.ways.keep(q.pods[0], qs.nodes.byName[c.found.Nodes[i]])
 			}
@@ -67,7 +71,6 @@ func clearTogether(qs *queries, g *Gang, members []*query, others []*judge.Choic
 		c.wide = false
 	}
 	var best *cleared
-	may := c.mayLeave()
 	c.inDomains(g, func() bool {
 		if one := c.least(may); one != nil && (best == nil || slices.Compare(one.measure(), best.measure()) < 0) {
 			best = one
@@ -81,22 +84,27 @@ func clearTogether(qs *queries, g *Gang, members []*query, others []*judge.Choic
 	return true, false
 }
 
-// newClearing looks for nodes for the members; it is nil where one has none.
+// newClearing begins a search; it is nil where it is not known who uses which claims.
 func newClearing(qs *queries, members []*query, others []*judge.Choice) *clearing {
 	c := &clearing{qs: qs, members: members, of: leastOfAll(members), gone: map[types.UID]*framework.PodInfo{}, on: map[string]int{}}
 	c.search = judge.Search{Others: others, Leaves: qs.ways.leaves(c.of), Budget: clearTicks}
+	c.way = &judge.Way{Known: func(uid types.UID) bool { return qs.ways.stays(uid, c.of) }}
 	var pods []*v1.Pod
 	for _, q := range members {
 		pods = append(pods, q.pods[0].object)
 	}
-	c.way = &judge.Way{Known: func(uid types.UID) bool { return qs.ways.stays(uid, c.of) }}
 	if !c.way.Read(qs.judge, pods...) {
 		return nil
 	}
-	for _, q := range members {
-		nodes := slices.DeleteFunc(q.judged.FeasibleBut(q.asItIs(), names.DynamicResources), func(name string) bool { return qs.ways.closed(q, name) })
+	return c
+}
+
+// takenBy finds the nodes that take each of the members, and reports whether there are some.
+func (c *clearing) takenBy() bool {
+	for _, q := range c.members {
+		nodes := slices.DeleteFunc(q.judged.FeasibleBut(q.asItIs(), names.DynamicResources), func(name string) bool { return c.qs.ways.closed(q, name) })
 		if len(nodes) == 0 {
-			return nil
+			return false
 		}
 		now := map[string]bool{}
 		for _, name := range q.names {
@@ -104,7 +112,7 @@ func newClearing(qs *queries, members []*query, others []*judge.Choice) *clearin
 		}
 		c.nodes, c.now = append(c.nodes, nodes), append(c.now, now)
 	}
-	return c
+	return true
 }
 
 // asItIs are the resources of which enough have to be there as it is.

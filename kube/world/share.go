@@ -21,6 +21,17 @@ const mostAsked = 32
 // mostOfSome is how many members a gang has at most of which some are enough, for devices to be looked for here.
 const mostOfSome = 64
 
+// sharing is what devices are shared out by.
+type sharing struct {
+	qs        *queries
+	gang      *Gang
+	list      []*query
+	claimants []*query        // whose pods are given devices
+	members   []*query        // of these, whose pods could have some by themselves
+	needs     int             // of the claimants have to have some, so that the gang has its number
+	theirs    []*judge.Choice // what was chosen for others
+}
+
 // share narrows the results of a gang's queries to nodes with devices for all, or has others leave for it. It returns the pods that have to wait for some.
 func (qs *queries) share(g *Gang, list []*query) []*Pod {
 	claimants, members, doubted := claimantsOf(qs, list)
@@ -28,39 +39,49 @@ func (qs *queries) share(g *Gang, list []*query) []*Pod {
 		return nil
 	}
 	others := g.Pods() - g.Placed() - len(claimants)
-	needs := max(g.Least()-g.Placed()-others, 1)
-	theirs := slices.Concat(qs.chosen, keptChoices(qs, g, claimants[0].pods[0]))
-	clear := func(why string) (pods []*Pod, done bool) {
-		if needs > len(claimants) {
-			return nil, false
-		}
-		switch found, soon := clearTogether(qs, g, claimants[:needs], theirs); {
-		case found:
-			return qs.lack(claimants[needs:], why), true
-		case soon:
-			return qs.lack(list, why), true
-		}
-		return nil, false
+	s := sharing{
+		qs: qs, gang: g, list: list, claimants: claimants, members: members, needs: max(g.Least()-g.Placed()-others, 1),
+		theirs: slices.Concat(qs.chosen, keptChoices(qs, g, claimants[0].pods[0])),
 	}
-	if len(members) < needs {
-		if pods, done := clear(""); done {
+	if len(members) < s.needs {
+		if pods, done := s.evict(""); done {
 			return pods
 		}
 	}
-	if len(members) == 0 || len(members) == 1 && len(theirs) == len(qs.chosen) {
+	if len(members) == 0 || len(members) == 1 && len(s.theirs) == len(qs.chosen) {
 		return nil
 	}
-	ticks := int64(shareTicks)
-	found, unsure := qs.together(g, members, theirs, &ticks)
+	return s.out()
+}
+
+// evict has others leave for devices, or waits for those that are about to be given back, and returns the pods that have to wait. It is not done where neither would help.
+func (s *sharing) evict(why string) (pods []*Pod, done bool) {
+	if s.needs > len(s.claimants) {
+		return nil, false
+	}
+	switch found, soon := clearTogether(s.qs, s.gang, s.claimants[:s.needs], s.theirs); {
+	case found:
+		return s.qs.lack(s.claimants[s.needs:], why), true
+	case soon:
+		return s.qs.lack(s.list, why), true
+	}
+	return nil, false
+}
+
+// out shares devices out among the members, or has others leave where there are too few.
+func (s *sharing) out() []*Pod {
+	qs, members, ticks := s.qs, s.members, int64(shareTicks)
+	found, room := qs.together(s.gang, members, s.theirs, &ticks)
 	if found == nil {
 		return nil
 	}
 	why, kept := found.Why, members
-	if !found.Found() && needs < len(members) {
-		found, kept = qs.some(g, members, needs, theirs, &ticks)
+	if !found.Found() && s.needs < len(members) {
+		found, kept = qs.some(s.gang, members, s.needs, s.theirs, &ticks)
+		room = onceOthersLeave
 	}
-	if len(members) >= needs && (found == nil || unsure || found.Impossible()) {
-		if pods, done := clear(why); done {
+	if len(members) >= s.needs && (found == nil || found.Impossible() || found.Found() && room == unsure) {
+		if pods, done := s.evict(why); done {
 			return pods
 		}
 	}
@@ -68,15 +89,17 @@ func (qs *queries) share(g *Gang, list []*query) []*Pod {
 	case found == nil:
 		return nil
 	case found.Impossible():
-		return qs.lack(list, why)
+		return qs.lack(s.list, why)
 	case !found.Found():
 		for _, q := range members {
 			q.shortage = why
 		}
 		return nil
 	}
+	atOnce := room == asItIs && outBeside(qs, s.gang) == placeKept // for another: nobody has to leave for this one
 	for i, q := range kept {
 		q.names, q.pods[0].choice = []string{found.Nodes[i]}, found.Choices[i]
+		q.evicting = q.evicting && !atOnce
 	}
 	qs.chosen = append(qs.chosen, found.Choices...)
 	return qs.lack(slices.DeleteFunc(members, func(q *query) bool { return slices.Contains(kept, q) }), why)
@@ -137,19 +160,27 @@ func (qs *queries) lack(list []*query, why string) []*Pod {
 }
 
 // together finds nodes and devices for the members, in one domain if the gang is to stand in one: where there is room for all, or else, if others may
-// leave for them, where there is once all have left who are less important, or else wherever there are devices, which is unsure then. It is nil where that is left to upstream.
-func (qs *queries) together(g *Gang, members []*query, others []*judge.Choice, ticks *int64) (found *judge.Joint, unsure bool) {
+// leave for them, where there is once all have left who are less important, or else wherever there are devices. It is nil where that is left to upstream.
+func (qs *queries) together(g *Gang, members []*query, others []*judge.Choice, ticks *int64) (found *judge.Joint, room roomFor) {
 	found = qs.togetherIn(g, members, judge.Search{Others: others}, ticks)
 	if found == nil || found.Found() || !slices.ContainsFunc(members, func(q *query) bool { return q.evicting }) {
-		return found, false
+		return found, asItIs
 	}
 	found = qs.togetherIn(g, members, judge.Search{Others: others, Leaves: qs.ways.leaves(leastOfAll(members))}, ticks)
 	if found == nil || found.Found() {
-		return found, false
+		return found, onceOthersLeave
 	}
-	found = qs.togetherIn(g, members, judge.Search{Others: others, Roomless: true}, ticks)
-	return found, found != nil && found.Found()
+	return qs.togetherIn(g, members, judge.Search{Others: others, Roomless: true}, ticks), unsure
 }
+
+// roomFor is whether there is room where devices were found.
+type roomFor int
+
+const (
+	asItIs          roomFor = iota
+	onceOthersLeave         // who are less important
+	unsure
+)
 
 // leastOfAll is the least important pod of the queries.
 func leastOfAll(list []*query) *Pod {
