@@ -117,12 +117,12 @@ func TestOthersLeaveForDevices(t *testing.T) {
 // Pods with a device each leave for a pod group that lacks two, the least important of three, and nobody for one that cannot be placed even so. They are bound, all of the group, once the claims of those have been
 // given back; those that their owner makes in their place wait.
 func TestOthersLeaveForDevicesOfGangs(t *testing.T) {
-	c := grouping(t)
+	c := living(t)
+	c.needs("scheduling.k8s.io/v1beta1", "podgroups")
 	f := c.start(settings{profile: func(p *config.Profile) { p.Evictions.Enabled = true }})
 	driver := c.namespace + ".fairlead.dev"
-	c.addNodes(4, "n-", "4")
 	for i := range 3 {
-		c.offerDevices(driver, fmt.Sprintf("n-%05d", i), 1)
+		c.offerDevices(driver, fmt.Sprintf("node-%05d", i), 1)
 	}
 	c.claimTemplate(driver)
 	gpu := func(p *v1.Pod) {

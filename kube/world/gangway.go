@@ -1,6 +1,7 @@
 package world
 
 import (
+	"fmt"
 	"slices"
 
 	v1 "k8s.io/api/core/v1"
@@ -39,6 +40,8 @@ type clearing struct {
 	on      map[string]int // how many of them are on a node
 	search  judge.Search
 	found   *judge.Joint // without them
+	lacks   *judge.Joint // the latest that was none
+	why     string       // there is proven to be no assignment without all who may leave
 }
 
 // cleared is what a search came to.
@@ -48,25 +51,25 @@ type cleared struct {
 }
 
 // clearTogether finds who would have to leave so that there are devices for all of the members, lets the core know, and leaves each its node. Soon says that there are devices for all as soon
-// as claims are given back that nobody uses any more; then nobody leaves.
-func clearTogether(qs *queries, g *Gang, members []*query, others []*judge.Choice) (found, soon bool) {
+// as claims are given back that nobody uses any more; then nobody leaves. Why says which devices are too few even without all who may leave.
+func clearTogether(qs *queries, g *Gang, members []*query, others []*judge.Choice) (found, soon bool, why string) {
 	if outBeside(qs, g) >= evictorOut || slices.ContainsFunc(members, func(q *query) bool { return !q.evicting }) {
-		return false, false
+		return false, false, ""
 	}
 	c := newClearing(qs, members, others)
 	if c == nil {
-		return false, false
+		return false, false, ""
 	}
 	may := c.mayLeave()
 	if len(may) == 0 && !c.way.Idle() || !c.takenBy() {
-		return false, false
+		return false, false, ""
 	}
 	if c.way.Idle() {
 		if c.wide = true; c.inDomains(g, c.enough) {
 			for i, q := range members {
 				qs.ways.keep(q.pods[0], qs.nodes.byName[c.found.Nodes[i]])
 			}
-			return false, true
+			return false, true, ""
 		}
 		c.wide = false
 	}
@@ -78,10 +81,10 @@ func clearTogether(qs *queries, g *Gang, members []*query, others []*judge.Choic
 		return false
 	})
 	if best == nil {
-		return false, false
+		return false, false, c.why
 	}
 	c.settle(best)
-	return true, false
+	return true, false, ""
 }
 
 // newClearing begins a search; it is nil where it is not known who uses which claims.
@@ -165,9 +168,12 @@ func (c *clearing) mayLeave() (units [][]*Pod) {
 // least is who has to leave at least of those who may, and nobody of whom need; nil if all would not do.
 func (c *clearing) least(may [][]*Pod) *cleared {
 	defer func() { clear(c.gone); clear(c.on) }()
-	c.found = nil
+	c.found, c.lacks = nil, nil
 	for had, count := 0, len(c.members); c.found == nil; had, count = count, 2*count {
 		if had >= min(len(may), mostLeaving) {
+			if c.lacks != nil && had == len(may) && c.lacks.Impossible() {
+				c.why = fmt.Sprintf("%s, even once all %d have left that may leave for it", c.lacks.Why, len(c.gone))
+			}
 			return nil
 		}
 		count = min(count, len(may), mostLeaving)
@@ -222,6 +228,7 @@ func (c *clearing) enough() bool {
 		return false
 	}
 	if c.search.Budget -= joint.Ticks; !joint.Found() {
+		c.lacks = joint
 		return false
 	}
 	c.found = joint

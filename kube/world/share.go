@@ -39,31 +39,38 @@ func (qs *queries) share(g *Gang, list []*query) []*Pod {
 		return nil
 	}
 	others := g.Pods() - g.Placed() - len(claimants)
+	for _, q := range list {
+		if q.judged == nil { // no node takes its pods
+			others -= len(q.pods)
+		}
+	}
 	s := sharing{
 		qs: qs, gang: g, list: list, claimants: claimants, members: members, needs: max(g.Least()-g.Placed()-others, 1),
 		theirs: slices.Concat(qs.chosen, keptChoices(qs, g, claimants[0].pods[0])),
 	}
 	if len(members) < s.needs {
-		if pods, done := s.evict(""); done {
-			return pods
-		}
+		pods, _ := s.evict("")
+		return pods
 	}
-	if len(members) == 0 || len(members) == 1 && len(s.theirs) == len(qs.chosen) {
+	if len(members) == 1 && len(s.theirs) == len(qs.chosen) {
 		return nil
 	}
 	return s.out()
 }
 
-// evict has others leave for devices, or waits for those that are about to be given back, and returns the pods that have to wait. It is not done where neither would help.
+// evict has others leave for devices, or waits for those that are about to be given back, and returns the pods that have to wait, which are all where that would not do. It is not done where that is not known.
 func (s *sharing) evict(why string) (pods []*Pod, done bool) {
 	if s.needs > len(s.claimants) {
 		return nil, false
 	}
-	switch found, soon := clearTogether(s.qs, s.gang, s.claimants[:s.needs], s.theirs); {
+	found, soon, lacks := clearTogether(s.qs, s.gang, s.claimants[:s.needs], s.theirs)
+	switch {
 	case found:
 		return s.qs.lack(s.claimants[s.needs:], why), true
 	case soon:
 		return s.qs.lack(s.list, why), true
+	case lacks != "" && why == "":
+		return s.qs.lack(s.list, lacks), true
 	}
 	return nil, false
 }
@@ -80,7 +87,7 @@ func (s *sharing) out() []*Pod {
 		found, kept = qs.some(s.gang, members, s.needs, s.theirs, &ticks)
 		room = onceOthersLeave
 	}
-	if len(members) >= s.needs && (found == nil || found.Impossible() || found.Found() && room == unsure) {
+	if found == nil || found.Impossible() || found.Found() && room == unsure {
 		if pods, done := s.evict(why); done {
 			return pods
 		}
