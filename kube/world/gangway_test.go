@@ -100,6 +100,7 @@ func TestWhoLeavesForGangs(t *testing.T) {
 		{"nobody, as it is too large", 2, 1, []string{"low0 priority=1 n1", "low1 priority=1 n2"}, "priority=10", 3, 3, nil, ""},
 		{"nobody, as there is no room", 2, 1, []string{"low0 priority=1 n1", "low1 priority=1 n2"}, "priority=10 cpu=9", 2, 2, nil, ""},
 		{"where there is room", 3, 1, []string{"low0 priority=1 n1", "low1 priority=2 n2", "low2 priority=3 n3"}, "priority=10 cpu=2", 2, 2, func(t *testing.T, r *rig) {
+			t.Helper()
 			r.has(t, "", "", "large cpu=3 priority=20", "n1")
 		}, "low1 leaves, low2 leaves"},
 		{"nobody, as a pod preempts nobody", 2, 1, []string{"low0 priority=1 n1", "low1 priority=1 n2"}, "priority=10 preempts=Never", 2, 2, nil, ""},
@@ -122,12 +123,15 @@ func TestWhoLeavesForGangs(t *testing.T) {
 			r.seeGroup(h)
 		}, ""},
 		{"one for the one that claims some", 2, 1, []string{"low0 priority=1 n1", "low1 priority=2 n2"}, "priority=10", 1, 2, func(t *testing.T, r *rig) {
+			t.Helper()
 			r.comes(t, "", "beside cpu=1 group=g priority=10")
 		}, "beside on n1, low0 leaves"},
 		{"both who share a claim", 2, 1, []string{"low0 priority=1 n1", "low1 priority=5 n2"}, "priority=10", 1, 1, func(t *testing.T, r *rig) {
+			t.Helper()
 			share(t, r, "c0", "low0", "besides")
 		}, "besides leaves, low0 leaves"},
 		{"nobody of those who share a claim with one who stays", 2, 1, []string{"low0 priority=1 n1", "low1 priority=5 n2"}, "priority=10", 1, 1, func(t *testing.T, r *rig) {
+			t.Helper()
 			share(t, r, "c0", "low0", "important")
 		}, "low1 leaves"},
 	} {
