@@ -114,6 +114,73 @@ func TestOthersLeaveForDevices(t *testing.T) {
 	}
 }
 
+// Pods with a device each leave for a pod group that lacks two, the least important of three, and nobody for one that cannot be placed even so. They are bound, all of the group, once the claims of those have been
+// given back; those that their owner makes in their place wait.
+func TestOthersLeaveForDevicesOfGangs(t *testing.T) {
+	c := living(t)
+	c.needs("scheduling.k8s.io/v1beta1", "podgroups")
+	f := c.start(settings{profile: func(p *config.Profile) { p.Evictions.Enabled = true }})
+	driver := c.namespace + ".fairlead.dev"
+	for i := range 3 {
+		c.offerDevices(driver, fmt.Sprintf("node-%05d", i), 1)
+	}
+	c.claimTemplate(driver)
+	gpu := func(p *v1.Pod) {
+		name := "gpu"
+		p.Spec.ResourceClaims = []v1.PodResourceClaim{{Name: "gpu", ResourceClaimTemplateName: &name}}
+		p.Spec.Containers[0].Resources.Claims = []v1.ResourceClaim{{Name: "gpu"}}
+	}
+	c.create(newPod("least", gpu, cpu("1"), priority(c, -10)), newPod("less", gpu, cpu("1"), priority(c, -5)), newPod("low", gpu, cpu("1"), priority(c, -1)), newPod("beside", cpu("1"), priority(c, -20)))
+	c.awaitBound(time.Minute, 4)
+	c.group("many", 4)
+	c.create(several(4, "many", member("many"), gpu, cpu("1"), priority(c, 1000))...)
+	c.awaitGroup("many", metav1.ConditionFalse, "a gang of 4: ")
+	if n := len(c.bound()); n != 4 {
+		t.Fatalf("%d of 4 pods were evicted for a group that has no place even so", 4-n)
+	}
+	for _, p := range c.pods() {
+		if strings.HasPrefix(p.Name, "many") {
+			c.delete(p.Name)
+		}
+	}
+	c.group("pair", 2)
+	c.create(several(2, "pair", member("pair"), gpu, cpu("1"), priority(c, 1000))...)
+	c.await(time.Minute, func() string {
+		for _, name := range []string{"pair-0", "pair-1"} {
+			if p := c.pod(name); p.Status.NominatedNodeName == "" && p.Spec.NodeName == "" {
+				return "others told to leave for " + name
+			}
+		}
+		return ""
+	})
+	c.create(newPod("again", gpu, cpu("1"), priority(c, -10)))
+	c.awaitBound(time.Minute, 2, prefixed("pair"))
+	c.awaitGroup("pair", metav1.ConditionTrue, "")
+	given := map[string]string{}
+	claims, err := c.client.ResourceV1().ResourceClaims(c.namespace).List(t.Context(), metav1.ListOptions{})
+	c.must(err)
+	for _, claim := range claims.Items {
+		if claim.Status.Allocation == nil || claim.DeletionTimestamp != nil {
+			continue
+		}
+		for _, d := range claim.Status.Allocation.Devices.Results {
+			if other, taken := given[d.Pool+d.Device]; taken {
+				t.Errorf("the claims %s and %s were given the same device %s of %s", other, claim.Name, d.Device, d.Pool)
+			}
+			given[d.Pool+d.Device] = claim.Name
+		}
+	}
+	for _, p := range c.pods() {
+		leaves := p.Name == "least" || p.Name == "less"
+		if leaves == (p.DeletionTimestamp == nil) || p.Name == "again" && p.Spec.NodeName != "" {
+			t.Errorf("pod %s is there, on node %q, deleted %v", p.Name, p.Spec.NodeName, p.DeletionTimestamp)
+		}
+	}
+	if evicted := f.sum("fairlead_evictions_total", "evicted"); evicted != 2 {
+		t.Errorf("%d pods were evicted, want 2", evicted)
+	}
+}
+
 // offerDevices says, as a driver does, that a node has devices.
 func (c *cluster) offerDevices(driver, node string, count int) {
 	c.t.Helper()

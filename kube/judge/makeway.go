@@ -5,7 +5,6 @@ package judge
 // devices are free that nobody has but those who leave, or who are gone already.
 
 import (
-	"maps"
 	"slices"
 
 	v1 "k8s.io/api/core/v1"
@@ -20,7 +19,7 @@ import (
 	"k8s.io/utils/ptr"
 )
 
-// Way is who may leave for a pod, and what does not matter. It is for one pod at one moment.
+// Way is who may leave for a pod, or for pods of a gang, and what does not matter. It is for these at one moment.
 type Way struct {
 	// Known says of a pod that it is there.
 	Known func(types.UID) bool
@@ -36,7 +35,7 @@ type Way struct {
 	claims *claimUsers
 }
 
-// claimUsers are the claims that have devices, by the pods that use them. Those of the pod that is asked about, and of groups, are left out, as they are not given back.
+// claimUsers are the claims that have devices, by the pods that use them. Those of the pods that ask, and of groups, are left out, as they are not given back.
 type claimUsers struct {
 	idle []*resourceapi.ResourceClaim // whose users are all gone
 	of   map[types.UID][]*resourceapi.ResourceClaim
@@ -76,7 +75,7 @@ func (c *Case) Clearable(w *Way) []string {
 
 // Soon returns the nodes that take the pod, room aside, as soon as claims are given back whose users are all gone, in the order in which they first reached the judge.
 func (c *Case) Soon(w *Way) (list []string) {
-	if c.judge.steered == nil || !ClaimsDevices(c.judge, c.pod) || w.claims == nil && !c.readClaims(w) || len(w.claims.idle) == 0 {
+	if c.judge.steered == nil || !ClaimsDevices(c.judge, c.pod) || !w.Read(c.judge, c.pod) || !w.Idle() {
 		return nil
 	}
 	c.without(nil, w, func(p *prefilter) {
@@ -110,43 +109,58 @@ func (c *Case) MakeWay(node string, w *Way) (must []*framework.PodInfo, ok bool)
 	return slices.DeleteFunc(slices.Clone(may), func(pod *framework.PodInfo) bool { return gone[pod.Pod.UID] == nil }), true
 }
 
-// spare lets those of the list stay who need not go, the first first, by halves: most of them have nothing that the pod lacks.
+// spare lets those of the list stay who need not go, the first first.
 func (c *Case) spare(info *framework.NodeInfo, list []*framework.PodInfo, gone map[types.UID]*framework.PodInfo, w *Way) {
+	move := func(some []*framework.PodInfo, goes bool) {
+		for _, pod := range some {
+			if delete(gone, pod.Pod.UID); goes {
+				gone[pod.Pod.UID] = pod
+			}
+		}
+	}
+	Spare(list, move, func() bool { return c.passes(info, gone, w) })
+}
+
+// Spare lets those of the list stay who need not go, the first first, by halves: most of them have nothing that is lacked. All of them go before, and that is enough. Move has some
+// go, or stay.
+func Spare[T any](list []T, move func(some []T, goes bool), enough func() bool) {
 	if len(list) == 0 {
 		return
 	}
-	for _, pod := range list {
-		delete(gone, pod.Pod.UID)
-	}
-	if c.passes(info, gone, w) {
+	if move(list, false); enough() {
 		return
 	}
-	for _, pod := range list {
-		gone[pod.Pod.UID] = pod
-	}
+	move(list, true)
 	if half := len(list) / 2; half > 0 {
-		c.spare(info, list[:half], gone, w)
-		c.spare(info, list[half:], gone, w)
+		Spare(list[:half], move, enough)
+		Spare(list[half:], move, enough)
 	}
 }
 
-// passes reports whether the node takes the pod of the case without those pods, room aside.
+// passes reports whether the node takes the pod of the case without those pods, room aside. Some of them may be on other nodes.
 func (c *Case) passes(info *framework.NodeInfo, gone map[types.UID]*framework.PodInfo, w *Way) (passes bool) {
 	w.Tries++
-	left := info.SnapshotConcrete()
-	uids := map[types.UID]bool{}
-	for _, uid := range slices.Sorted(maps.Keys(gone)) {
-		uids[uid] = true
-		if err := left.RemovePod(klog.FromContext(c.judge.ctx), gone[uid].Pod); err != nil {
+	left, uids := info.SnapshotConcrete(), map[types.UID]bool{}
+	var here []*framework.PodInfo
+	for _, of := range info.Pods {
+		if pod := gone[of.GetPod().UID]; pod != nil {
+			here = append(here, pod)
+		}
+	}
+	for _, pod := range here {
+		if err := left.RemovePod(klog.FromContext(c.judge.ctx), pod.Pod); err != nil {
 			return false
 		}
+	}
+	for uid := range gone {
+		uids[uid] = true
 	}
 	c.without(uids, w, func(p *prefilter) {
 		if p.refusal != nil || p.names != nil && !p.names.Has(info.Node().Name) {
 			return
 		}
-		for _, uid := range slices.Sorted(maps.Keys(gone)) {
-			if !c.judge.full.RunPreFilterExtensionRemovePod(c.judge.ctx, p.state, c.pod, gone[uid], left).IsSuccess() {
+		for _, pod := range here {
+			if !c.judge.full.RunPreFilterExtensionRemovePod(c.judge.ctx, p.state, c.pod, pod, left).IsSuccess() {
 				return
 			}
 		}
@@ -156,44 +170,59 @@ func (c *Case) passes(info *framework.NodeInfo, gone map[types.UID]*framework.Po
 	return passes
 }
 
-// without does something with what PreFilter finds where devices are free of claims that only those pods use, or nobody who is there.
+// without does something with what PreFilter finds once those pods are gone, and their claims given back.
 func (c *Case) without(gone map[types.UID]bool, w *Way, do func(*prefilter)) {
-	if steered := c.judge.steered; steered != nil && ClaimsDevices(c.judge, c.pod) {
-		if w.claims == nil && !c.readClaims(w) {
-			return
-		}
-		freed, seen := slices.Clone(w.claims.idle), map[types.UID]bool{}
-		for uid := range gone {
-			for _, claim := range w.claims.of[uid] {
-				if !seen[claim.UID] && !slices.ContainsFunc(claim.Status.ReservedFor, func(user resourceapi.ResourceClaimConsumerReference) bool {
-					return !gone[user.UID] && w.Known(user.UID)
-				}) {
-					freed = append(freed, claim)
-				}
-				seen[claim.UID] = true
-			}
-		}
-		steered.freed.Store(&freed)
-		defer steered.freed.Store(nil)
+	find := func() {
+		p := c.judge.prefilter(c.judge.full, c.pod)
+		do(&p)
 	}
-	p := c.judge.prefilter(c.judge.full, c.pod)
-	do(&p)
+	switch {
+	case c.judge.steered == nil || !ClaimsDevices(c.judge, c.pod):
+		find()
+	case w.Read(c.judge, c.pod):
+		w.givenBack(c.judge, gone, find)
+	}
 }
 
-// readClaims finds out who uses which claims.
-func (c *Case) readClaims(w *Way) bool {
-	claims, err := c.judge.steered.SharedDRAManager.ResourceClaims().List()
+// givenBack does something while devices are free of claims that only those pods use, or nobody who is there.
+func (w *Way) givenBack(j *Judge, gone map[types.UID]bool, do func()) {
+	freed, seen := slices.Clone(w.claims.idle), map[types.UID]bool{}
+	for uid := range gone {
+		for _, claim := range w.claims.of[uid] {
+			if !seen[claim.UID] && !slices.ContainsFunc(claim.Status.ReservedFor, func(user resourceapi.ResourceClaimConsumerReference) bool {
+				return !gone[user.UID] && w.Known(user.UID)
+			}) {
+				freed = append(freed, claim)
+			}
+			seen[claim.UID] = true
+		}
+	}
+	j.steered.freed.Store(&freed)
+	defer j.steered.freed.Store(nil)
+	do()
+}
+
+// Read finds out who uses which claims, but those of the pods that ask, and reports whether it is known.
+func (w *Way) Read(j *Judge, pods ...*v1.Pod) bool {
+	if w.claims != nil {
+		return true
+	}
+	claims, err := j.steered.SharedDRAManager.ResourceClaims().List()
 	if err != nil {
 		return false
 	}
 	w.claims = &claimUsers{of: map[types.UID][]*resourceapi.ResourceClaim{}}
-	own := claimsOf(c.judge, c.pod)
+	own := map[types.UID]bool{}
+	for _, pod := range pods {
+		for _, claim := range claimsOf(j, pod) {
+			own[claim.UID] = true
+		}
+	}
 	for _, claim := range claims {
 		users := claim.Status.ReservedFor
-		if claim.Status.Allocation == nil || slices.ContainsFunc(own, func(o podClaim) bool { return o.UID == claim.UID }) ||
-			slices.ContainsFunc(users, func(user resourceapi.ResourceClaimConsumerReference) bool {
-				return user.APIGroup != "" || user.Resource != "pods"
-			}) {
+		if claim.Status.Allocation == nil || own[claim.UID] || slices.ContainsFunc(users, func(user resourceapi.ResourceClaimConsumerReference) bool {
+			return user.APIGroup != "" || user.Resource != "pods"
+		}) {
 			continue
 		}
 		known := false
@@ -208,6 +237,12 @@ func (c *Case) readClaims(w *Way) bool {
 	}
 	return true
 }
+
+// Idle reports whether there are claims with devices that nobody uses any more.
+func (w *Way) Idle() bool { return len(w.claims.idle) > 0 }
+
+// Uses reports whether the pod uses claims with devices that are given back once all their users are gone.
+func (w *Way) Uses(uid types.UID) bool { return len(w.claims.of[uid]) > 0 }
 
 // freedClaims are claims of which some are as good as given back.
 type freedClaims struct {

@@ -43,7 +43,7 @@ func (s *steered) ResourceSlices() fwk.ResourceSliceLister {
 	if s.choice == nil {
 		return s.SharedDRAManager.ResourceSlices()
 	}
-	return chosenSlices{s.SharedDRAManager, s.choice}
+	return chosenSlices{s, s.choice}
 }
 
 // inUse are the devices that claims have for themselves, those included for which that is about to be written.
@@ -60,17 +60,17 @@ func inUse(manager fwk.SharedDRAManager) (sets.Set[structured.DeviceID], error) 
 
 // chosenSlices are slices without the devices that were not chosen.
 type chosenSlices struct {
-	manager fwk.SharedDRAManager
-	choice  *Choice
+	of     *steered
+	choice *Choice
 }
 
 // ListWithDeviceTaintRules has a copy of each slice of which devices are left out.
 func (c chosenSlices) ListWithDeviceTaintRules() ([]*resourceapi.ResourceSlice, error) {
-	all, err := c.manager.ResourceSlices().ListWithDeviceTaintRules()
+	all, err := c.of.SharedDRAManager.ResourceSlices().ListWithDeviceTaintRules()
 	if err != nil {
 		return nil, err
 	}
-	taken, err := inUse(c.manager)
+	taken, err := inUse(c.of)
 	if err != nil {
 		return nil, err
 	}

@@ -46,17 +46,25 @@ func (j *Joint) Found() bool { return j.Outcome == devices.Assigned }
 // Impossible reports whether there is proven to be none.
 func (j *Joint) Impossible() bool { return j.Outcome == devices.Impossible }
 
+// Search is how nodes and devices are searched for.
+type Search struct {
+	Others   []*Choice            // what was chosen for others, which do not have it yet, is theirs
+	Leaves   func(types.UID) bool // who takes no room, as others may have it; nil is nobody
+	Roomless bool                 // nobody does, nor the members
+	Budget   int64                // of steps
+}
+
 // Together searches nodes and devices for all members at once, with room for all of them unless that is to be made. It returns nil where the claims are not to be
-// posed here, or none of them waits for devices. What was chosen for others, which do not have it yet, is theirs.
-func Together(j *Judge, members []Member, others []*Choice, roomless bool, budget int64) *Joint {
+// posed here, or none of them waits for devices.
+func Together(j *Judge, members []Member, s Search) *Joint {
 	if j.devices == nil {
 		return nil
 	}
 	p := poser{judge: j, nodeAt: map[string]int{}, claimAt: map[types.UID]int{}, values: map[resourceapi.FullyQualifiedName][]int{}, options: map[string][][]devices.Option{}}
-	if !p.known() || !p.gather(others) || !p.pose(members, roomless) || p.beyond {
+	if !p.known() || !p.gather(s.Others) || !p.pose(members, &s) || p.beyond {
 		return nil
 	}
-	a := devices.Solve(&p.problem, budget)
+	a := devices.Solve(&p.problem, s.Budget)
 	joint := &Joint{Outcome: a.Outcome, Ticks: a.Ticks}
 	switch a.Outcome {
 	case devices.Impossible:
@@ -147,14 +155,14 @@ func (p *poser) set(allocated sets.Set[structured.DeviceID], others []*Choice) b
 }
 
 // pose poses the members, and reports whether it could.
-func (p *poser) pose(members []Member, roomless bool) bool {
+func (p *poser) pose(members []Member, s *Search) bool {
 	lists := map[string][]int{}
 	for _, m := range members {
 		pod := devices.Pod{}
 		key := strings.Join(m.Nodes, " ")
 		if lists[key] == nil {
 			for _, name := range m.Nodes {
-				lists[key] = append(lists[key], p.node(name, roomless))
+				lists[key] = append(lists[key], p.node(name, s))
 			}
 		}
 		if pod.Nodes = lists[key]; slices.Contains(pod.Nodes, -1) {
@@ -168,7 +176,7 @@ func (p *poser) pose(members []Member, roomless bool) bool {
 			return false
 		}
 	}
-	return roomless || p.demand(members)
+	return s.Roomless || p.demand(members)
 }
 
 // claimsOf poses the claims of a pod, those once that others have as well, and reports whether it could, and there are some.
@@ -199,7 +207,7 @@ func (p *poser) claimsOf(pod *v1.Pod, posed *devices.Pod) bool {
 }
 
 // node is the index of a node; -1 if it is not known.
-func (p *poser) node(name string, roomless bool) int {
+func (p *poser) node(name string, s *Search) int {
 	if at, known := p.nodeAt[name]; known {
 		return at
 	}
@@ -210,11 +218,27 @@ func (p *poser) node(name string, roomless bool) int {
 	at := len(p.nodes)
 	p.nodeAt[name], p.nodes = at, append(p.nodes, info)
 	var n devices.Node
-	if a, r := info.Allocatable, info.Requested; !roomless {
-		n.Room = []int64{a.MilliCPU - r.MilliCPU, a.Memory - r.Memory, a.EphemeralStorage - r.EphemeralStorage, int64(a.AllowedPodNumber - len(info.Pods))}
+	if !s.Roomless {
+		n.Room = roomOn(info, s.Leaves)
 	}
 	p.problem.Nodes = append(p.problem.Nodes, n)
 	return at
+}
+
+// roomOn is what is counted of a node, and left by those who do not leave it.
+func roomOn(info *framework.NodeInfo, leaves func(types.UID) bool) []int64 {
+	a, r := info.Allocatable, info.Requested
+	room := []int64{a.MilliCPU - r.MilliCPU, a.Memory - r.Memory, a.EphemeralStorage - r.EphemeralStorage, int64(a.AllowedPodNumber - len(info.Pods))}
+	for _, of := range info.Pods {
+		if leaves == nil || !leaves(of.GetPod().UID) {
+			continue
+		}
+		took := Requests(of.(*framework.PodInfo))
+		for i, q := range []int64{took.MilliCPU, took.Memory, took.EphemeralStorage, 1} {
+			room[i] += q
+		}
+	}
+	return room
 }
 
 // demand says what each member takes of what is counted of nodes.

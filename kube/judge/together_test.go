@@ -112,7 +112,7 @@ func TestTogetherWhereFirstFitFails(t *testing.T) {
 	first.Unreserve(context.Background())
 
 	all := []string{"n1"}
-	joint := Together(judge, []Member{{pods[0], all}, {pods[1], all}}, nil, false, enough)
+	joint := Together(judge, []Member{{pods[0], all}, {pods[1], all}}, Search{Budget: enough})
 	if joint == nil || joint.Outcome != devices.Assigned {
 		t.Fatalf("two halves for two pods: %+v", joint)
 	}
@@ -137,11 +137,11 @@ func TestTogetherIsImpossible(t *testing.T) {
 	judge.SetNode(makeNode("n1"))
 	judge.SetNode(makeNode("n2"))
 	eventually(t, "a pod finds its device", func() bool { return judge.Diagnose(members[0].Pod) == nil })
-	if joint := Together(judge, members[:3], nil, false, enough); joint == nil || joint.Outcome != devices.Assigned || strings.Join(joint.Nodes, " ") != "n1 n1 n2" {
+	if joint := Together(judge, members[:3], Search{Budget: enough}); joint == nil || joint.Outcome != devices.Assigned || strings.Join(joint.Nodes, " ") != "n1 n1 n2" {
 		t.Errorf("three devices for three pods: %+v", joint)
 	}
 	const want = "the claims of 4 of its pods (claim-0, claim-1, claim-2, claim-3) need 4 devices, and there are 3 free that they may have"
-	if joint := Together(judge, members, nil, false, enough); joint == nil || joint.Outcome != devices.Impossible || joint.Why != want {
+	if joint := Together(judge, members, Search{Budget: enough}); joint == nil || joint.Outcome != devices.Impossible || joint.Why != want {
 		t.Errorf("three devices for four pods: %+v, want %q", joint, want)
 	}
 	large := makePod("large")
@@ -149,10 +149,10 @@ func TestTogetherIsImpossible(t *testing.T) {
 	for i := range members[:3] {
 		members[i].Pod.Spec.Containers[0].Resources.Requests = large.Spec.Containers[0].Resources.Requests
 	}
-	if joint := Together(judge, members[:3], nil, false, enough); joint == nil || joint.Outcome != devices.Impossible || !strings.Contains(joint.Why, "room for 2") {
+	if joint := Together(judge, members[:3], Search{Budget: enough}); joint == nil || joint.Outcome != devices.Impossible || !strings.Contains(joint.Why, "room for 2") {
 		t.Errorf("three large pods for two nodes: %+v", joint)
 	}
-	if joint := Together(judge, members[:3], nil, true, enough); joint == nil || joint.Outcome != devices.Assigned {
+	if joint := Together(judge, members[:3], Search{Roomless: true, Budget: enough}); joint == nil || joint.Outcome != devices.Assigned {
 		t.Errorf("three large pods where room is made: %+v", joint)
 	}
 }
@@ -171,13 +171,13 @@ func TestExtendedResourceThatANodeOffers(t *testing.T) {
 	judge.SetNode(makeNode("n1"))
 	judge.SetNode(makeNode("n2"))
 	eventually(t, "both have devices", func() bool {
-		joint := Together(judge, members, nil, false, enough)
+		joint := Together(judge, members, Search{Budget: enough})
 		return joint != nil && joint.Found()
 	})
 	offers := makeNode("n2")
 	offers.Status.Allocatable["example.com/gpu"] = resource.MustParse("1")
 	judge.SetNode(offers)
-	if joint := Together(judge, members, nil, false, enough); joint != nil {
+	if joint := Together(judge, members, Search{Budget: enough}); joint != nil {
 		t.Errorf("it is posed: %+v", joint)
 	}
 }
@@ -210,7 +210,7 @@ func TestTogetherAsUpstream(t *testing.T) {
 			judge.SetNode(makeNode(n))
 		}
 		for _, pod := range pods {
-			joint := Together(judge, []Member{{pod, nodes}}, nil, false, enough)
+			joint := Together(judge, []Member{{pod, nodes}}, Search{Budget: enough})
 			if joint == nil {
 				t.Fatalf("seed %d: pod %s is not posed", seed, pod.Name)
 			}
@@ -220,7 +220,7 @@ func TestTogetherAsUpstream(t *testing.T) {
 			}
 			feasible := c.Feasible(0)
 			for _, n := range nodes {
-				one := Together(judge, []Member{{pod, []string{n}}}, nil, false, enough)
+				one := Together(judge, []Member{{pod, []string{n}}}, Search{Budget: enough})
 				if status := c.LastWord(pod, n); status.Code() == fwk.Error {
 					continue // upstream gives up where the first devices rule out all of a kind
 				}
@@ -239,7 +239,7 @@ func TestTogetherAsUpstream(t *testing.T) {
 		var members []Member
 		for _, pod := range pods {
 			members = append(members, Member{pod, nodes})
-			joint := Together(judge, members, nil, false, enough)
+			joint := Together(judge, members, Search{Budget: enough})
 			if joint.Outcome != devices.Assigned {
 				members = members[:len(members)-1]
 			}
@@ -248,7 +248,7 @@ func TestTogetherAsUpstream(t *testing.T) {
 			continue
 		}
 		several++
-		joint := Together(judge, members, nil, false, enough)
+		joint := Together(judge, members, Search{Budget: enough})
 		if sharedFrom(members, joint.Nodes) {
 			apart++
 		}

@@ -291,14 +291,22 @@ func (x *Exits) Dismiss() (dismissed []*Pod) {
 // departures are both.
 func (e *budget) departures() [2]*departures { return [2]*departures{&e.room, &e.moves} }
 
-// hinges reports whether somebody has to go first with whom the pod would leave: one of whom a budget can spare nobody, as far as is known, and whom the API server may well keep, so that the others would leave in vain.
+// hinges reports whether somebody has to go first with whom the pod would leave, for one pod or for those of a gang: one of whom a budget can spare nobody, as far as is known, and whom the API server may well keep, so that the others
+// would leave in vain.
 func (e *budget) hinges(p *Pod) bool {
-	if by := p.exit.by; by != nil && !e.BestEffort && !p.exit.unspared() {
+	by := p.exit.by
+	if by == nil || e.BestEffort || p.exit.unspared() {
+		return false
+	}
+	keeps := func(by *Pod) bool {
 		return slices.ContainsFunc(by.exit.told, func(o *Pod) bool {
 			return o.exit.leaving && o.exit.by == by && o.exit.unspared() && o.object.DeletionTimestamp == nil
 		})
 	}
-	return false
+	if by.gang() == nil {
+		return keeps(by)
+	}
+	return slices.ContainsFunc(by.gang().Members(), keeps)
 }
 
 // unspared reports whether a budget that guards the pod can spare nobody.

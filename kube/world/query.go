@@ -112,6 +112,14 @@ func (h hands) collide(q *query) bool {
 	return q.asIs && len(q.names) > 0 && (h == evictorOut || q.evicting && h != noneOut)
 }
 
+// outBeside is who is out beside pods of the gang itself, for which places may be kept while others of it are asked about again.
+func outBeside(qs *queries, g *Gang) hands {
+	if g == nil || qs.out != placeKept {
+		return qs.out
+	}
+	return handsOf(slices.DeleteFunc(slices.Clone(qs.queue.offered), func(p *Pod) bool { return p.gang() == g }), qs.pods)
+}
+
 // outwait reports whether others would have to leave for the query's pods, as of late, and may not, as a place is kept.
 func (h hands) outwait(q *query, now cluster.Time) bool {
 	return q.asIs && q.evicting && h == placeKept && now < q.lastRun+recheckEvery
@@ -171,6 +179,11 @@ func (q *query) wantsAsIs(qs *queries, p *Pod) bool {
 	return len(q.uncounted) > 0 || judge.ClaimsDevices(qs.judge, p.object) || p.gang() == nil && len(qs.countedByCore(p)) < len(judge.AboutOthers())
 }
 
+// claimsInGang reports whether the query is of one pod of a gang, which is given devices.
+func (q *query) claimsInGang(qs *queries) bool {
+	return len(q.pods) == 1 && q.pods[0].gang() != nil && judge.ClaimsDevices(qs.judge, q.pods[0].object)
+}
+
 // insert keeps the pods in the order of priority and arrival.
 func (q *query) insert(p *Pod) {
 	at, _ := slices.BinarySearchFunc(q.pods, p, before)
@@ -222,6 +235,7 @@ func (qs *queries) admit(enough func() bool) []*Pod {
 			unplaced = append(unplaced, qs.ask(of)...)
 		}
 		unplaced = append(unplaced, qs.share(gang, list)...)
+		unplaced = append(unplaced, qs.lack(slices.DeleteFunc(slices.Clone(list), func(q *query) bool { return len(q.names) > 0 }), "")...)
 		qs.offer(list...)
 	}
 	return unplaced
@@ -263,7 +277,7 @@ func (qs *queries) due() []*query {
 // worthRunning reports whether the query is worth running, now or later: something has
 // changed, its pods could be prepared for, and others need not leave for them while a place is kept for one that wants something as it is.
 func (qs *queries) worthRunning(q *query) bool {
-	return len(q.pods) > 0 && q.ranAt != qs.journal.changes && (!q.prepares || qs.preparations > 0) && !qs.out.outwait(q, qs.journal.now)
+	return len(q.pods) > 0 && q.ranAt != qs.journal.changes && (!q.prepares || qs.preparations > 0) && !outBeside(qs, q.pods[0].gang()).outwait(q, qs.journal.now)
 }
 
 // nextRun is when the query may be run again. One that is more important than
@@ -288,7 +302,7 @@ func (qs *queries) run(q *query) []*Pod {
 	return unplaced
 }
 
-// ask asks which nodes take the query's pods, and returns these if there is none.
+// ask asks which nodes take the query's pods, and returns these if there is none. Of a pod of a gang that is to be given devices it is not known by that alone.
 func (qs *queries) ask(q *query) []*Pod {
 	qs.pods.handling(q.pods[0].object)
 	for _, p := range q.pods {
@@ -301,7 +315,7 @@ func (qs *queries) ask(q *query) []*Pod {
 	if refusal.IsSuccess() {
 		q.names = qs.nodesFor(q, judged)
 	}
-	if len(q.names) > 0 {
+	if len(q.names) > 0 || judged != nil && q.evicting && q.claimsInGang(qs) {
 		q.judged, q.refused = judged, false
 		qs.open = append(qs.open, q)
 		return nil
@@ -326,13 +340,14 @@ func (qs *queries) ask(q *query) []*Pod {
 
 // offer lets pods of the queries, which are one or a gang's, through to the nodes that take them, if there are any; or none of them.
 func (qs *queries) offer(list ...*query) {
-	collide := slices.ContainsFunc(list, qs.out.collide)
+	out := outBeside(qs, list[0].pods[0].gang())
+	collide := slices.ContainsFunc(list, out.collide)
 	for _, q := range list {
 		switch {
 		case len(q.names) == 0:
 		case collide:
 			qs.ways.lift(q.pods[0])
-			q.holdBack(qs.out)
+			q.holdBack(out)
 		default:
 			qs.let(q)
 		}

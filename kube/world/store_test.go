@@ -1,11 +1,13 @@
 package world
 
 import (
+	"fmt"
 	"strconv"
 
 	v1 "k8s.io/api/core/v1"
 	resourcev1 "k8s.io/api/resource/v1"
 	storagev1 "k8s.io/api/storage/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -29,7 +31,11 @@ func (s *story) store(l *line) error {
 	case "volume":
 		object = makeVolume(l.name, l.one("claim", ""), l.one("class", ""), l.one("on", ""))
 	case "device":
-		object = makeDevice(l.name, l.one("on", ""))
+		claim, err := deviceOf(l)
+		if err != nil {
+			return err
+		}
+		object = claim
 	case "drivers":
 		limit, err := strconv.Atoi(l.one("limit", "0"))
 		if err != nil {
@@ -50,6 +56,43 @@ func (s *story) store(l *line) error {
 	waitForPlugins()
 	VolumesOf(s.world).See(object)
 	return nil
+}
+
+// deviceOf is a claim of devices: of what a node offers, if it asks for one or a pod has it; else it stands for devices that are on the node.
+func deviceOf(l *line) (*resourcev1.ResourceClaim, error) {
+	node, has, holder := l.one("on", ""), l.one("has", ""), l.one("for", "")
+	claim := makeDevice(l.name, node)
+	if !l.flag("one") && has == "" {
+		return claim, l.done()
+	}
+	claim.Spec = oneDevice(l.name).Spec
+	if has != "" {
+		claim.Status.Allocation.Devices.Results = []resourcev1.DeviceRequestAllocationResult{{Request: "one", Driver: "gpu.example.com", Pool: node, Device: has}}
+		claim.Status.ReservedFor = []resourcev1.ResourceClaimConsumerReference{{Resource: "pods", Name: holder, UID: types.UID("uid-" + holder)}}
+	}
+	return claim, l.done()
+}
+
+// offer has a node offer so many devices, which are set aside from then on.
+func (s *story) offer(l *line) error {
+	s.reserves = true
+	count, err := strconv.Atoi(l.one("devices", "1"))
+	if err != nil {
+		return err
+	}
+	var list []resourcev1.Device
+	for d := range count {
+		list = append(list, resourcev1.Device{Name: fmt.Sprint("gpu-", d)})
+	}
+	for _, object := range devicesOn(l.name, nil, list...) {
+		s.create(s.tb, object)
+	}
+	class := &resourcev1.DeviceClass{ObjectMeta: metav1.ObjectMeta{Name: "gpu"}}
+	if _, err := s.client.ResourceV1().DeviceClasses().Get(s.rival.ctx, class.Name, metav1.GetOptions{}); apierrors.IsNotFound(err) {
+		s.create(s.tb, class)
+	}
+	waitForPlugins()
+	return l.done()
 }
 
 // makeClass is a storage class whose volumes wait for their first consumer.

@@ -42,7 +42,8 @@ import (
 //	started POD, failed POD, seen POD      what became of a bind: the API server's answers, or the pod itself
 //	unsent POD           its bind, when it is decided, is not sent before the next turn
 //	goes POD, stays POD  what became of a request to evict: the pod is deleted, or not
-//	volume V on=ZONE claim=C, claim C class=K [volume=V] [mode=…] [owner=POD], class K, device C [on=NODE]
+//	volume V on=ZONE claim=C, claim C class=K [volume=V] [mode=…] [owner=POD], class K, device C [on=NODE] [one] [has=DEVICE] [for=POD]: a claim; of one device, or that a pod has
+//	offer NODE [devices=N], given-back C     the node has so many devices; such a claim has none any more
 //	mark-dirty           the volumes' informers have seen something
 //	restart              a new core
 
@@ -417,6 +418,11 @@ func (s *story) happen(text string) error {
 		return s.promiseAnew(l.name)
 	case "volume", "claim", "class", "device", "drivers", "attached":
 		return s.store(l)
+	case "offer":
+		return s.offer(l)
+	case "given-back":
+		s.write(s.tb, oneDevice(l.name))
+		return l.done()
 	}
 	return s.happenToPod(l, text)
 }

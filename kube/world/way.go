@@ -14,7 +14,7 @@ import (
 	"fairlead.dev/fairlead/kube/judge"
 )
 
-// This file has others leave for pods that are asked about, and that the core would have nobody leave for by what it counts: for devices, for disks in their own
+// This file has others leave for pods that are asked about (for those of gangs see gangway.go), and that the core would have nobody leave for by what it counts: for devices, for disks in their own
 // specs, for rules that the core has no words for. Upstream's filters say, node by node, who would have to leave (judge.MakeWay). A rule stands for that as long
 // as the pod waits: it may not come to a node where one of those stays. So policies choose the node as for any rule, and who else has to leave for room.
 //
@@ -27,12 +27,13 @@ const (
 	mostFound = 4
 )
 
-// way is what others have that a pod asks for.
+// way is what others have that a pod asks for, or pods of a gang do together.
 type way struct {
-	pod     *Pod
+	pods    []*Pod
 	holders []*Pod // who have it, on all nodes that were found
 	nodes   []*node
-	kept    bool // a place is kept for the pod on one of the nodes
+	kept    bool   // a place is kept for one of the pods on one of the nodes
+	number  uint64 // no other has it
 }
 
 // ways keeps them, in the order in which they were found, and nodes for a while where nobody has to leave any more.
@@ -44,6 +45,7 @@ type ways struct {
 	list    []*way
 	kept    []keptNode
 	opens   cluster.Time // when the next of them is not kept any more
+	made    uint64       // how many ways there have been
 	// yields says of a pod whether it may be evicted now, for another.
 	yields func(p, by *Pod) bool
 }
@@ -74,7 +76,7 @@ func (ws *ways) clear(q *query, judged *judge.Case, but []string, taken []v1.Res
 	}
 	ws.kept = slices.DeleteFunc(ws.kept, func(k keptNode) bool { return k.pod == p })
 	nodes := slices.DeleteFunc(judged.Clearable(w), func(name string) bool { return slices.Contains(but, name) || ws.closed(q, name) })
-	found := &way{pod: p}
+	found := &way{pods: []*Pod{p}}
 	for _, name := range ws.inTurn(nodes, q.vain*mostFound, w) {
 		if w.Tries >= mostTries || len(names) == mostFound {
 			break
@@ -142,10 +144,33 @@ func mayLeave(n *node, of *Pod, yields func(p, by *Pod) bool) []*framework.PodIn
 	}
 	var list []*Pod
 	for _, p := range n.pods {
-		if p.Stage == Bound && yields(p, of) && (p.goes() || p.priority() < of.priority()) {
+		if mayGo(p, of, yields) {
 			list = append(list, p)
 		}
 	}
+	slices.SortFunc(list, staysFirst)
+	may := make([]*framework.PodInfo, 0, len(list))
+	for _, p := range list {
+		may = append(may, p.info)
+	}
+	return may
+}
+
+// mayGo reports whether the pod may leave for the other one, or leaves anyway.
+func mayGo(p, of *Pod, yields func(p, by *Pod) bool) bool {
+	return p.Stage == Bound && yields(p, of) && (p.goes() || p.priority() < of.priority())
+}
+
+// leaves says of pods whether they may leave for that one.
+func (ws *ways) leaves(of *Pod) func(types.UID) bool {
+	return func(uid types.UID) bool {
+		p := ws.pods.byUID[uid]
+		return p != nil && mayGo(p, of, ws.yields)
+	}
+}
+
+// staysFirst puts those first that are to stay if others may leave.
+func staysFirst(a, b *Pod) int {
 	first := func(a, b bool) int {
 		switch {
 		case a && !b:
@@ -155,34 +180,35 @@ func mayLeave(n *node, of *Pod, yields func(p, by *Pod) bool) []*framework.PodIn
 		}
 		return 0
 	}
-	slices.SortFunc(list, func(a, b *Pod) int {
-		return cmp.Or(first(!a.goes(), !b.goes()), first(a.exit.unspared(), b.exit.unspared()), cmp.Compare(b.priority(), a.priority()), cmp.Compare(a.order, b.order))
-	})
-	may := make([]*framework.PodInfo, 0, len(list))
-	for _, p := range list {
-		may = append(may, p.info)
-	}
-	return may
+	return cmp.Or(first(!a.goes(), !b.goes()), first(a.exit.unspared(), b.exit.unspared()), cmp.Compare(b.priority(), a.priority()), cmp.Compare(a.order, b.order))
 }
 
-// declare has the core know of a way: its pod comes to no node where one of the holders stays.
+// declare has the core know of a way: its pods come to no node where one of the holders stays.
 func (ws *ways) declare(w *way) {
+	ws.made++
+	w.number = ws.made
 	ws.list = append(ws.list, w)
-	w.pod.way = w
+	for _, p := range w.pods {
+		p.way = w
+	}
 	for _, p := range w.holders {
 		p.bars = append(p.bars, w.tag())
 	}
-	ws.rules.regroup(append(slices.Clone(w.holders), w.pod))
+	ws.rules.regroup(append(slices.Clone(w.holders), w.pods...))
 }
 
-// lift ends what the pod's way says to the core, if there is one.
+// lift ends what the pod's way says of it to the core, if there is one.
 func (ws *ways) lift(p *Pod) {
 	w := p.way
 	if w == nil {
 		return
 	}
-	ws.forget(w)
-	known := slices.DeleteFunc(append(slices.Clone(w.holders), p), func(o *Pod) bool { return !ws.pods.has(o) })
+	known := []*Pod{p}
+	if p.way, w.pods = nil, slices.DeleteFunc(w.pods, func(o *Pod) bool { return o == p }); len(w.pods) == 0 {
+		ws.forget(w)
+		known = append(known, w.holders...)
+	}
+	known = slices.DeleteFunc(known, func(o *Pod) bool { return !ws.pods.has(o) })
 	slices.SortFunc(known, byOrder)
 	ws.rules.regroup(slices.Compact(known))
 }
@@ -197,7 +223,9 @@ func (ws *ways) begin() {
 
 // forget takes a way out of the list, and from its pods.
 func (ws *ways) forget(w *way) {
-	w.pod.way = nil
+	for _, p := range w.pods {
+		p.way = nil
+	}
 	for _, p := range w.holders {
 		p.bars = slices.DeleteFunc(p.bars, func(tag string) bool { return tag == w.tag() })
 	}
@@ -231,10 +259,13 @@ func (ws *ways) closed(q *query, name string) bool {
 	}
 	first := q.pods[0]
 	keeps := func(p *Pod, n *node) bool {
-		return q.asIs && p != first && p.priority() >= first.priority() && n.object.Name == name
+		beside := p == first || p.gang() != nil && p.gang() == first.gang()
+		return q.asIs && !beside && p.priority() >= first.priority() && n.object.Name == name
 	}
 	return slices.ContainsFunc(ws.list, func(w *way) bool {
-		return w.kept && w.pod.Stage == Waiting && slices.ContainsFunc(w.nodes, func(n *node) bool { return keeps(w.pod, n) })
+		return w.kept && slices.ContainsFunc(w.pods, func(p *Pod) bool {
+			return p.Stage == Waiting && slices.ContainsFunc(w.nodes, func(n *node) bool { return keeps(p, n) })
+		})
 	}) || slices.ContainsFunc(ws.kept, func(k keptNode) bool { return k.until > ws.journal.now && keeps(k.pod, k.node) })
 }
 
@@ -253,8 +284,10 @@ func (ws *ways) prune() (opened bool) {
 	return true
 }
 
-// tag is that of those who have what the pod asks for.
-func (w *way) tag() string { return fmt.Sprintf("%swhat pod %d asks for", tagPrefix, w.pod.order) }
+// tag is that of those who have what the way's pods ask for.
+func (w *way) tag() string {
+	return fmt.Sprintf("%swhat others are to leave for, %d", tagPrefix, w.number)
+}
 
 // readWay reads that the pod stands on no node where others stay who have what it asks for.
 func (rs *rules) readWay(p *Pod, c *company) {
@@ -262,7 +295,7 @@ func (rs *rules) readWay(p *Pod, c *company) {
 		return
 	}
 	holders := p.way.tag()
-	said := wording{fmt.Sprintf("what others have that pod %d asks for", p.order), 0} // recordings have rules by their words, and name no pods
+	said := wording{fmt.Sprintf("what others have that pods of way %d ask for", p.way.number), 0} // recordings have rules by their words, and name no pods
 	rs.adopt(p, c, said, nil, func(tag string) []cluster.Bound {
 		return []cluster.Bound{{Subject: []string{tag}, Target: []string{holders}, Group: cluster.EachNode}}
 	})

@@ -93,7 +93,7 @@ func (r *rig) has(t *testing.T, claim, device, text, node string) *Pod {
 }
 
 // write changes a claim.
-func (r *rig) write(t *testing.T, claim *resourcev1.ResourceClaim) {
+func (r *rig) write(t failer, claim *resourcev1.ResourceClaim) {
 	t.Helper()
 	r.version++
 	claim.ResourceVersion = fmt.Sprint(100 + r.version)
