@@ -92,7 +92,8 @@ func (b *binder) evict(ctx context.Context, d *departure) {
 	})
 }
 
-// dismiss asks until there is an answer, but not for ever.
+// dismiss asks until it is known what came of it, but not for ever. An API server that is away has refused nothing: were others told to leave instead, those who
+// were told before would leave in vain.
 func (b *binder) dismiss(ctx context.Context, d *departure) error {
 	if err := b.takeWorker(ctx); err != nil {
 		return err
@@ -104,13 +105,25 @@ func (b *binder) dismiss(ctx context.Context, d *departure) error {
 	for try := 1; ; try++ {
 		err := b.sendAway(ctx, d)
 		pause, busy := overloaded(err)
-		if err == nil || answered(err) && !busy || try == bindTries {
-			return err
+		switch {
+		case busy:
+			b.sleep(ctx, max(pause, firstLook))
+		case err != nil && !answered(err) && b.fence(ctx) == nil:
+			err = b.lookAfter(ctx, d, err)
 		}
-		if !b.sleep(ctx, max(pause, firstLook)) {
+		if err == nil || answered(err) && !busy || try == bindTries || b.fence(ctx) != nil {
 			return err
 		}
 	}
+}
+
+// lookAfter finds out whether the pod was told to leave.
+func (b *binder) lookAfter(ctx context.Context, d *departure, cause error) error {
+	pod, err := b.read(ctx, d.object, cause)
+	if err == nil && pod.DeletionTimestamp == nil {
+		return cause
+	}
+	return err
 }
 
 // sendAway sends what has the pod leave.
@@ -160,8 +173,10 @@ func (b *binder) sayDisrupted(ctx context.Context, d *departure) error {
 
 // answered reports whether the error says that the pod was not evicted.
 func answered(err error) bool {
-	return refusedAtOnce(err) || apierrors.IsNotFound(err) || apierrors.IsConflict(err)
+	return refusedAtOnce(err) || isGone(err) || apierrors.IsConflict(err)
 }
+
+func isGone(err error) bool { return apierrors.IsNotFound(err) || errors.Is(err, errGone) }
 
 func evictionResult(err error) metrics.EvictionResult {
 	_, busy := overloaded(err)
@@ -174,7 +189,7 @@ func evictionResult(err error) metrics.EvictionResult {
 		return metrics.EvictionError
 	case apierrors.IsTooManyRequests(err):
 		return metrics.EvictionRefused
-	case apierrors.IsNotFound(err), apierrors.IsConflict(err):
+	case isGone(err), apierrors.IsConflict(err):
 		return metrics.EvictionGone
 	}
 	return metrics.EvictionError
@@ -194,7 +209,7 @@ func (s *Scheduler) dismissed(ctx context.Context, d *departure, err error) {
 			recorder = s.recorders[v1.DefaultSchedulerName]
 		}
 		recorder.evicted(d)
-	case apierrors.IsNotFound(err): // the watch will show it
+	case isGone(err): // the watch will show it
 	default:
 		klog.FromContext(ctx).V(1).Info("a pod was not evicted", "pod", klog.KObj(d.object), "node", d.node, "err", err)
 		s.explainer.refusedByBudget(s, d, err)
