@@ -129,3 +129,15 @@ func TestNominationsAreInherited(t *testing.T) {
 		})
 	}
 }
+
+// A pod for which the leader before has made room, be it kube-scheduler, has it although another one that is as important, and came before, waits as well.
+func TestNominatedGoFirst(t *testing.T) {
+	node, first, high := bigNode(0), plainPod(1), plainPod(2)
+	node.Status.Allocatable[v1.ResourceCPU] = first.Spec.Containers[0].Resources.Requests[v1.ResourceCPU]
+	high.Status.NominatedNodeName = node.Name
+	inBubble(t, []runtime.Object{node, first, high}, func(b *bubble) {
+		b.run()
+		b.pass(10 * time.Second)
+		b.expectBound(high.Name)
+	})
+}
