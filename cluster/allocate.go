@@ -304,10 +304,10 @@ func (s *State) Evict(t TaskID) Refusal {
 }
 
 // Promote lets the longest-reserved task of the node start if what it waited
-// for has left. It lets it wait again if its room is lost for good, as when an
+// for has left, with its gang if it is of one; whole says that it is known of the others of this gang that they can begin, too. It lets it wait again if its room is lost for good, as when an
 // eviction was refused, or if the node, or a constraint that binds who comes, does not admit it any more. It returns
 // the task, its new phase, and false when there is nothing to do.
-func (s *State) Promote(n NodeID) (TaskID, Phase, bool) {
+func (s *State) Promote(n NodeID, whole JobID) (TaskID, Phase, bool) {
 	if !s.NodeLive(n) || s.node[n].reserved == 0 {
 		return 0, Absent, false
 	}
@@ -319,13 +319,16 @@ func (s *State) Promote(n NodeID) (TaskID, Phase, bool) {
 	for k, q := range s.Demand(t) {
 		start = start && (q == 0 || s.standing(n, k)+q <= s.Limit(n)[k])
 	}
-	switch {
+	switch job := s.task[t].Job; {
+	case start && job != whole && !GangBegins(s, job):
+		return 0, Absent, false
 	case start:
 		s.node[n].reserved--
 		s.setPhase(t, Starting)
 		noteUnkept(s, t)
 	case !feasible:
 		s.leaveNode(t)
+		giveUpGang(s, job)
 	default:
 		return 0, Absent, false
 	}

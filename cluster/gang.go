@@ -12,6 +12,9 @@ import (
 // fewer than its number then. Nothing is undone for it. Whose node was lost, whose bind was
 // refused or who was evicted leaves the others where they are, and comes back with as many as
 // bring the gang to its number again.
+//
+// Who has a place waits there until as many as the gang is to have can begin, or have begun: some of their nodes may have to be left by others first. If it turns out that
+// one of them has lost its place, the others give theirs up and the gang waits as a whole, unless it has its number without that one.
 
 // IsGang reports whether some of the job's tasks are placed together or not at all.
 func IsGang(v *View, j JobID) bool { return v.job[j].Gang > 1 }
@@ -24,6 +27,88 @@ func GangTasks(v *View, j JobID) []TaskID { return v.job[j].members }
 // nobody behind.
 func GangHas(v *View, j JobID) int {
 	return int(v.job[j].over) + GangStands(v, j)
+}
+
+// GangBegins reports whether as many of a gang as are to run, or as have a place if these are fewer, have begun or could now: what they waited for has left. It is true of a job that is no gang.
+func GangBegins(s *State, j JobID) bool {
+	if !IsGang(&s.View, j) {
+		return true
+	}
+	has := GangHas(&s.View, j)
+	spare := has - min(has, int(s.job[j].Gang)) // so many need not begin with the others
+	reserved := 0
+	for _, t := range s.job[j].members {
+		reserved += count(s.task[t].Phase == Reserved)
+	}
+	for _, t := range s.job[j].members {
+		if reserved <= spare {
+			return true
+		}
+		if s.task[t].Phase != Reserved {
+			continue
+		}
+		if reserved--; !couldBegin(s, t) {
+			if spare--; spare < 0 {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+func count(yes bool) int {
+	if yes {
+		return 1
+	}
+	return 0
+}
+
+// couldBegin reports whether what a reserved task waited for has left its node, beside those who were reserved there before it.
+func couldBegin(s *State, t TaskID) bool {
+	n := s.task[t].Node
+	now, later := letIn(&s.View, t, n)
+	if !now || !later || !s.reservationFeasible(t, n) || !s.devicesStand(t, n) {
+		return false
+	}
+	for k, q := range s.Demand(t) {
+		if q == 0 {
+			continue
+		}
+		q += s.standing(n, k)
+		for _, before := range s.node[n].tasks {
+			if before == t {
+				break
+			}
+			if s.task[before].Phase == Reserved {
+				q += s.roomOn(before, n).demand[k]
+			}
+		}
+		if q > s.Limit(n)[k] {
+			return false
+		}
+	}
+	return true
+}
+
+// Hold has a task of a gang that has been placed wait where it is for others of it. Nobody has been told of its run.
+func Hold(s *State, t TaskID) {
+	s.node[s.task[t].Node].reserved++
+	s.setPhase(t, Reserved)
+	s.noteTask(t)
+}
+
+// giveUpGang has the tasks of a gang that hold a place and have not begun wait again, as they are too few.
+func giveUpGang(s *State, j JobID) {
+	if GangLacks(&s.View, j) == 0 {
+		return
+	}
+	for _, t := range s.job[j].members {
+		if s.task[t].Phase == Reserved {
+			n := s.task[t].Node
+			s.leaveNode(t)
+			s.noteNode(n)
+		}
+	}
 }
 
 // GangLacks is how many tasks of a gang must find a place before any of them may have one alone; 0 of a job that is no gang.

@@ -310,7 +310,7 @@ func (h *history) step() (string, error) {
 // core does whenever a node was touched.
 func (h *history) settle(n NodeID) error {
 	for range historyTasks + 1 {
-		t, phase, ok := h.s.Promote(n)
+		t, phase, ok := h.s.Promote(n, NoJob)
 		if !ok {
 			return nil
 		}

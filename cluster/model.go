@@ -36,6 +36,8 @@ const (
 	NoNode NodeID = math.MaxUint32
 	// NoTask stands where there is no task.
 	NoTask TaskID = math.MaxUint32
+	// NoJob stands where there is no job.
+	NoJob JobID = math.MaxUint32
 	// AllNodes is the set of every live node. It needs no definition.
 	AllNodes SetID = 0
 )

@@ -47,14 +47,14 @@ func TestNobodyComesWhereOthersLeave(t *testing.T) {
 		t.Error("a target may not come elsewhere, or who is none, or of a higher priority, may not come")
 	}
 	for i := range TaskID(2) {
-		if _, phase, ok := s.Promote(0); ok {
+		if _, phase, ok := s.Promote(0, NoJob); ok {
 			t.Fatalf("it is %s before all have left", phase)
 		}
 		if err := s.Apply(0, TaskLeft{Task: i, Attempt: s.Task(i).Attempt}); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if task, phase, ok := s.Promote(0); !ok || task != subject || phase != Starting {
+	if task, phase, ok := s.Promote(0, NoJob); !ok || task != subject || phase != Starting {
 		t.Fatalf("it is %s when both have left", phase)
 	}
 	if s.Admits(target, 0).Refused() {
@@ -64,14 +64,14 @@ func TestNobodyComesWhereOthersLeave(t *testing.T) {
 	if r := s.Place(above, 0, 0); r.Refused() {
 		t.Errorf("a target of a higher priority does not come: %s", r.Code)
 	}
-	if task, phase, ok := s.Promote(0); !ok || task != subject || phase != Waiting {
+	if task, phase, ok := s.Promote(0, NoJob); !ok || task != subject || phase != Waiting {
 		t.Errorf("it is %s where one of a higher priority has come", phase)
 	}
 	s = build()
 	if err := s.Apply(0, EvictRefused{Task: 1, Attempt: s.Task(1).Attempt}); err != nil {
 		t.Fatal(err)
 	}
-	if task, phase, ok := s.Promote(0); !ok || task != subject || phase != Waiting {
+	if task, phase, ok := s.Promote(0, NoJob); !ok || task != subject || phase != Waiting {
 		t.Fatalf("it is %s where one stays", phase)
 	}
 }

@@ -108,13 +108,13 @@ func TestOrphan(t *testing.T) {
 	place(t, s, 2, 0)
 	place(t, s, 3, 0)
 	picture(t, s, "n1  cpu 6/4! memory 3/8  a#2:starting a#3:reserved\nn2  cpu 2/4 memory 1/8  a#1:starting\n")
-	if _, _, ok := s.Promote(0); ok {
+	if _, _, ok := s.Promote(0, cluster.NoJob); ok {
 		t.Error("promoted into the orphan's room")
 	}
 	apply(t, s, 3, cluster.TaskEnded{Task: 1, Seq: 1}) // the orphan outlives its task
 	picture(t, s, "n1  cpu 6/4! memory 3/8  a#2:starting a#3:reserved\nn2  cpu 0/4 memory 0/8 \n")
 	apply(t, s, 4, cluster.TaskLeft{Task: 1, Attempt: 1})
-	if task, phase, ok := s.Promote(0); !ok || task != 3 || phase != cluster.Starting {
+	if task, phase, ok := s.Promote(0, cluster.NoJob); !ok || task != 3 || phase != cluster.Starting {
 		t.Errorf("promoted task row %d to %s, %v; want 3 to starting", task, phase, ok)
 	}
 	picture(t, s, "n1  cpu 4/4 memory 2/8  a#2:starting a#3:starting\nn2  cpu 0/4 memory 0/8 \n")
@@ -198,7 +198,7 @@ func TestAccount(t *testing.T) {
 	at(11, cluster.Account{Waiting: 3, Overhead: 4, Running: 4, FirstRun: 6, Restarting: 1})
 	apply(t, s, 12, cluster.TaskLeft{Task: 1, Attempt: 1})
 	at(14, cluster.Account{Waiting: 5, Overhead: 5, Running: 4, FirstRun: 6, Restarting: 2}) // reserved is waiting
-	if _, phase, ok := s.Promote(1); !ok || phase != cluster.Starting {
+	if _, phase, ok := s.Promote(1, cluster.NoJob); !ok || phase != cluster.Starting {
 		t.Fatal("not promoted")
 	}
 	apply(t, s, 15, cluster.BindRefused{Task: 1, Attempt: 2})
@@ -284,7 +284,7 @@ func TestGrownReservationGivesWay(t *testing.T) {
 	place(t, s, 1, 0)
 	place(t, s, 2, 0)
 	apply(t, s, 2, cluster.TaskReshaped{Task: 2, Seq: 2, Shape: 2, Priority: 7})
-	if task, _, moved := s.Promote(0); moved {
+	if task, _, moved := s.Promote(0, cluster.NoJob); moved {
 		t.Errorf("task row %d lost or got its place", task)
 	}
 	picture(t, s, "n1  cpu 6/4! memory 2/8  a#4:leaving a#1:reserved\nn2  cpu 0/4 memory 0/8 \nwaiting: a#2 a#3\n")
@@ -335,7 +335,7 @@ func TestReservationOfShrunkKind(t *testing.T) {
 		evict(t, s, 1)
 		place(t, s, 3, 0) // for which room there is once the first has left
 		apply(t, s, 2, cluster.NodeChanged{Node: 0, Spec: cluster.NodeSpec{Name: "n1", Capacity: cluster.Vector{4, tc.memory}}})
-		s.Promote(0)
+		s.Promote(0, cluster.NoJob)
 		if got := s.Task(3).Phase; got != tc.phase {
 			t.Errorf("with %d memory the reserved task is %s, want %s", tc.memory, got, tc.phase)
 		}

@@ -188,6 +188,9 @@ func (c *Core) notice(out []Decision) []Decision {
 			}
 		case cluster.Tasks:
 			t := c.state.Task(cluster.TaskID(touch.Row))
+			if t.Phase == cluster.Waiting || t.Phase == cluster.Gated || t.Phase == cluster.Absent {
+				out = promoteGang(c, t.Job, cluster.NoJob, out) // with fewer now
+			}
 			if lane := c.ownerOf(t); lane != noLane && t.Phase == cluster.Waiting && !c.lanes[lane].When.IgnoreOutcomes {
 				c.lanes[lane].dirty = true
 			}
@@ -199,6 +202,7 @@ func (c *Core) notice(out []Decision) []Decision {
 		case cluster.Jobs:
 			if cluster.IsGang(&c.state.View, cluster.JobID(touch.Row)) {
 				c.markLanesDirty()
+				out = promoteGang(c, cluster.JobID(touch.Row), cluster.NoJob, out)
 			}
 		case cluster.Shapes, cluster.Guarding, cluster.Tables:
 		}
@@ -210,7 +214,7 @@ func (c *Core) notice(out []Decision) []Decision {
 // waits, and lets reserved tasks of the node start.
 func (c *Core) noticeNode(n cluster.NodeID, out []Decision) []Decision {
 	c.markLanesDirty()
-	return c.promote(n, out)
+	return c.promote(n, cluster.NoJob, out)
 }
 
 // markLanesDirty gives every lane that does not ignore outcomes cause for a round if anybody waits.
@@ -220,10 +224,10 @@ func (c *Core) markLanesDirty() {
 	}
 }
 
-// promote lets reserved tasks of the node start, as far as there is room.
-func (c *Core) promote(n cluster.NodeID, out []Decision) []Decision {
+// promote lets reserved tasks of the node start, as far as there is room, and the others of their gangs, of which one may be known to be whole.
+func (c *Core) promote(n cluster.NodeID, whole cluster.JobID, out []Decision) []Decision {
 	for {
-		t, phase, ok := c.state.Promote(n)
+		t, phase, ok := c.state.Promote(n, whole)
 		if !ok {
 			return out
 		}
@@ -233,6 +237,9 @@ func (c *Core) promote(n cluster.NodeID, out []Decision) []Decision {
 			d.Purpose = c.ledger.placed(t)
 			out = append(out, d)
 			c.spared.begins(c, t)
+			if job := c.state.Task(t).Job; job != whole {
+				out = promoteGang(c, job, job, out)
+			}
 		}
 	}
 }
@@ -453,6 +460,7 @@ func (c *Core) commit(lane int, plan *Plan, i int, out []Decision) ([]Decision, 
 	}
 	from := c.state.LogEnd()
 	c.state.Keep()
+	out = holdGangs(c, bundle, before, out)
 	c.ledger.enter(&c.state.View, bundle, out[before:])
 	bring(plan.Gain(i), out[before:])
 	prove(plan.Fewest(i), out[before:])

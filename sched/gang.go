@@ -48,6 +48,40 @@ func evicts(bundle []Action, t cluster.TaskID) bool {
 	return slices.ContainsFunc(bundle, func(a Action) bool { return a.Kind == Evict && a.Task == t })
 }
 
+// promoteGang lets reserved tasks of a gang start.
+func promoteGang(c *Core, job, whole cluster.JobID, out []Decision) []Decision {
+	if c.state.InPhase(cluster.Reserved) == 0 || int(job) >= c.state.JobRows() || !cluster.IsGang(&c.state.View, job) {
+		return out
+	}
+	for _, t := range cluster.GangTasks(&c.state.View, job) {
+		if task := c.state.Task(t); task.Phase == cluster.Reserved {
+			out = c.promote(task.Node, whole, out)
+		}
+	}
+	return out
+}
+
+// holdGangs takes back the placements of gangs of which others have to wait for their room first: these wait for them.
+func holdGangs(c *Core, bundle []Action, before int, out []Decision) []Decision {
+	seen := cluster.NoJob
+	for _, a := range bundle {
+		job := c.state.Task(a.Task).Job
+		if a.Kind != Place || job == seen || cluster.GangBegins(c.state, job) {
+			continue
+		}
+		seen = job
+		held := slices.DeleteFunc(out[before:], func(d Decision) bool {
+			holds := d.Kind == Place && c.state.Task(d.Task).Job == job
+			if holds {
+				cluster.Hold(c.state, d.Task)
+			}
+			return holds
+		})
+		out = out[:before+len(held)]
+	}
+	return out
+}
+
 // Gather has Try and TryTogether leave aside until Gathered whether a gang has its number: of a bundle
 // that places one, one action after the other is tried. Commit looks at the bundle as a whole.
 func (t *Trial) Gather() { t.gathered = true }

@@ -13,7 +13,7 @@ import (
 // The answer to every bind is lost, though the bind was done: the pods are
 // recognised as bound, are bound to one node, and take room once.
 func TestBindsWithoutAnswer(t *testing.T) {
-	f := bindFifty(t, losingFirst(false))
+	f := bindFifty(t, losingFirst(false, bindOf))
 	if got := f.sum("fairlead_ambiguous_binds_total"); got < 50 {
 		t.Errorf("%d binds were looked up, want 50", got)
 	}
@@ -24,7 +24,7 @@ func TestBindsWithoutAnswer(t *testing.T) {
 
 // No bind arrives at the first attempt: each is sent again, and no room is lost.
 func TestBindsThatNeverArrive(t *testing.T) {
-	f := bindFifty(t, losingFirst(true))
+	f := bindFifty(t, losingFirst(true, bindOf))
 	if got := f.sum("fairlead_api_writes_total", "pods/binding"); got != 100 {
 		t.Errorf("%d binds were sent, want each of 50 twice", got)
 	}

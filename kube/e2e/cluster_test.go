@@ -14,6 +14,7 @@ import (
 	eventsv1 "k8s.io/api/events/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/kubernetes"
 
 	"fairlead.dev/fairlead/kube/testbed"
@@ -139,6 +140,47 @@ func (c *cluster) nodes() []v1.Node {
 	list, err := c.client.CoreV1().Nodes().List(context.Background(), metav1.ListOptions{})
 	c.must(err)
 	return list.Items
+}
+
+// leaving names the pods that were deleted and are there still.
+func (c *cluster) leaving() []string {
+	c.t.Helper()
+	return c.namesOf(func(p *v1.Pod) bool { return p.DeletionTimestamp != nil })
+}
+
+// awaitLeaving waits until so many pods are to leave.
+func (c *cluster) awaitLeaving(count int) {
+	c.t.Helper()
+	c.await(time.Minute, func() string {
+		if told := c.leaving(); len(told) < count {
+			return fmt.Sprintf("%d pods told to leave; these were: %v", count, told)
+		}
+		return ""
+	})
+}
+
+// lasting names the pods that stay when they are deleted, until letGo lets them go.
+func (c *cluster) lasting() []string {
+	c.t.Helper()
+	return c.namesOf(func(p *v1.Pod) bool { return len(p.Finalizers) > 0 })
+}
+
+func (c *cluster) namesOf(match func(*v1.Pod) bool) (names []string) {
+	c.t.Helper()
+	for _, p := range c.pods() {
+		if match(&p) {
+			names = append(names, p.Name)
+		}
+	}
+	return names
+}
+
+func (c *cluster) letGo(names ...string) {
+	c.t.Helper()
+	for _, name := range names {
+		_, err := c.client.CoreV1().Pods(c.namespace).Patch(context.Background(), name, types.MergePatchType, []byte(`{"metadata":{"finalizers":null}}`), metav1.PatchOptions{})
+		c.must(err)
+	}
 }
 
 // bind puts a pod on a node as another scheduler would.

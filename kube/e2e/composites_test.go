@@ -10,7 +10,6 @@ import (
 	v1 "k8s.io/api/core/v1"
 	schedulingv1alpha3 "k8s.io/api/scheduling/v1alpha3"
 	schedulingv1beta1 "k8s.io/api/scheduling/v1beta1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	utilfeature "k8s.io/apiserver/pkg/util/feature"
@@ -188,11 +187,7 @@ func TestCompositePodGroupStandsInOneZone(t *testing.T) {
 func TestCompositePodGroupSurvivesTheLeader(t *testing.T) {
 	c := composing(t)
 	c.addNodes(2, "n", "4")
-	// Whoever led in a test before may have left a lease that is long.
-	err := c.client.CoordinationV1().Leases(metav1.NamespaceSystem).Delete(t.Context(), leaseName, metav1.DeleteOptions{})
-	if !apierrors.IsNotFound(err) {
-		c.must(err)
-	}
+	c.forgetLeader(leaseName)
 	first := c.run("first", 5*time.Second, compositeGates)
 	leader := c.awaitLeader(30*time.Second, "")
 	c.composite("whole", 2)

@@ -186,15 +186,20 @@ func priority(c *cluster, value int32) option {
 	if !apierrors.IsAlreadyExists(err) {
 		c.must(err)
 	}
-	option := func(p *v1.Pod) { p.Spec.PriorityClassName = name }
+	return c.admitted(func(p *v1.Pod) { p.Spec.PriorityClassName = name })
+}
+
+// admitted waits until the API server admits pods of a class that was made.
+func (c *cluster) admitted(class option) option {
+	c.t.Helper()
 	c.await(time.Minute, func() string {
-		_, err := c.client.CoreV1().Pods(c.namespace).Create(c.t.Context(), newPod("admitted", option), metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}})
+		_, err := c.client.CoreV1().Pods(c.namespace).Create(c.t.Context(), newPod("admitted", class), metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}})
 		if err != nil {
 			return fmt.Sprintf("pods of the new class admitted: %v", err)
 		}
 		return ""
 	})
-	return option
+	return class
 }
 
 // on keeps the pod to these nodes.

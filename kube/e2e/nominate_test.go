@@ -19,8 +19,7 @@ func TestNominatedWhileVictimsLeave(t *testing.T) {
 	c := bare(t)
 	c.start(settings{profile: func(p *config.Profile) { p.Evictions.Enabled = true }})
 	c.addNodes(1, "n", "10")
-	lasting := func(p *v1.Pod) { p.Finalizers = []string{"example.com/takes-its-time"} }
-	c.create(newPod("low", cpu("8"), lasting, priority(c, -10)))
+	c.create(newPod("low", cpu("8"), takesItsTime, priority(c, -10)))
 	c.awaitBound(time.Minute, 1)
 	c.create(newPod("high", cpu("8"), priority(c, 1000)))
 	node := c.pod("low").Spec.NodeName
@@ -35,8 +34,7 @@ func TestNominatedWhileVictimsLeave(t *testing.T) {
 		}
 		return ""
 	})
-	_, err := c.client.CoreV1().Pods(c.namespace).Patch(t.Context(), "low", types.MergePatchType, []byte(`{"metadata":{"finalizers":null}}`), metav1.PatchOptions{})
-	c.must(err)
+	c.letGo("low")
 	c.awaitBound(time.Minute, 1, named("high"))
 	if on := c.pod("high").Status.NominatedNodeName; on != "" {
 		t.Errorf("the bound pod has the nominated node %s", on)

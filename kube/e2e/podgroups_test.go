@@ -11,7 +11,6 @@ import (
 
 	v1 "k8s.io/api/core/v1"
 	schedulingv1beta1 "k8s.io/api/scheduling/v1beta1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -223,11 +222,7 @@ func TestPodGroupLeavesAllAtOnce(t *testing.T) {
 func TestPodGroupSurvivesTheLeader(t *testing.T) {
 	c := grouping(t)
 	c.addNodes(2, "n", "4")
-	// Whoever led in a test before may have left a lease that is long.
-	err := c.client.CoordinationV1().Leases(metav1.NamespaceSystem).Delete(t.Context(), leaseName, metav1.DeleteOptions{})
-	if !apierrors.IsNotFound(err) {
-		c.must(err)
-	}
+	c.forgetLeader(leaseName)
 	first := c.run("first", 5*time.Second)
 	leader := c.awaitLeader(30*time.Second, "")
 	c.group("gang", 3)

@@ -63,6 +63,9 @@ func hostPort(number int32) option {
 	}
 }
 
+// takesItsTime has a pod stay when it is deleted, until it is let go.
+func takesItsTime(p *v1.Pod) { p.Finalizers = []string{"example.com/takes-its-time"} }
+
 // selecting keeps the pod to nodes with a label.
 func selecting(key, value string) option {
 	return func(p *v1.Pod) { p.Spec.NodeSelector = map[string]string{key: value} }

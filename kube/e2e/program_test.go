@@ -12,6 +12,7 @@ import (
 	"time"
 
 	coordinationv1 "k8s.io/api/coordination/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"fairlead.dev/fairlead/kube/testbed"
@@ -64,6 +65,12 @@ const leaseName = "fairlead-scheduler"
 // run starts a replica that takes part in an election with this lease.
 func (c *cluster) run(name string, lease time.Duration, flags ...string) *replica {
 	c.t.Helper()
+	return c.runWith(name, lease, "", flags...)
+}
+
+// runWith is run of one that has more in its configuration.
+func (c *cluster) runWith(name string, lease time.Duration, more string, flags ...string) *replica {
+	c.t.Helper()
 	name = c.namespace + "-" + name
 	r := &replica{cluster: c, name: name, log: filepath.Join(c.bed.Dir(), name+".log")}
 	c.logs = append(c.logs, r)
@@ -72,7 +79,7 @@ func (c *cluster) run(name string, lease time.Duration, flags ...string) *replic
 kind: SchedulerConfiguration
 clientConnection: {kubeconfig: %q, qps: -1}
 leaderElection: {leaseDuration: %s, renewDeadline: %s, retryPeriod: 500ms}
-`, c.bed.Kubeconfig(testbed.Fairlead), lease, lease*2/3)
+%s`, c.bed.Kubeconfig(testbed.Fairlead), lease, lease*2/3, more)
 	c.must(os.WriteFile(file, []byte(text), 0o600))
 	c.must(c.bed.Run(name, build(c.t), append([]string{"--config", file, "--secure-port=0", "-v=1"}, flags...)...))
 	c.t.Cleanup(func() { r.signal(syscall.SIGKILL) })
@@ -113,6 +120,15 @@ func (c *cluster) lease() coordinationv1.LeaseSpec {
 		return coordinationv1.LeaseSpec{}
 	}
 	return l.Spec
+}
+
+// forgetLeader deletes the lease: whoever led in a test before may have left one that is long.
+func (c *cluster) forgetLeader(lease string) {
+	c.t.Helper()
+	err := c.client.CoordinationV1().Leases(metav1.NamespaceSystem).Delete(c.t.Context(), lease, metav1.DeleteOptions{})
+	if !apierrors.IsNotFound(err) {
+		c.must(err)
+	}
 }
 
 // awaitLeader waits for a leader other than this one, and returns its identity.

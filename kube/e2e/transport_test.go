@@ -18,10 +18,14 @@ type transport func(*http.Request) (*http.Response, error)
 
 func (f transport) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
 
-// bindOf returns the pod that a request binds; empty if it is another request.
-func bindOf(r *http.Request) string {
-	path, binds := strings.CutSuffix(r.URL.Path, "/binding")
-	if r.Method != http.MethodPost || !binds {
+// bindOf returns the pod that a request binds, evictionOf the one that it asks to leave; empty if it is another request.
+func bindOf(r *http.Request) string { return podOf(r, "/binding") }
+
+func evictionOf(r *http.Request) string { return podOf(r, "/eviction") }
+
+func podOf(r *http.Request, posted string) string {
+	path, is := strings.CutSuffix(r.URL.Path, posted)
+	if r.Method != http.MethodPost || !is {
 		return ""
 	}
 	return path[strings.LastIndexByte(path, '/')+1:]
@@ -34,13 +38,16 @@ func (noAnswerError) Error() string   { return "no answer: a test lost it" }
 func (noAnswerError) Timeout() bool   { return true }
 func (noAnswerError) Temporary() bool { return true }
 
-// losingFirst loses something of the first bind of each pod: the answer, or the
+// losingFirst loses something of the first request for each pod, of those kinds that are given: the answer, or the
 // request too.
-func losingFirst(request bool) func(http.RoundTripper) http.RoundTripper {
+func losingFirst(request bool, kinds ...func(*http.Request) string) func(http.RoundTripper) http.RoundTripper {
 	var met sync.Map
 	return func(next http.RoundTripper) http.RoundTripper {
 		return transport(func(r *http.Request) (*http.Response, error) {
-			pod := bindOf(r)
+			pod := ""
+			for _, of := range kinds {
+				pod += of(r)
+			}
 			if pod == "" {
 				return next.RoundTrip(r)
 			}
@@ -70,6 +77,20 @@ func atBind(count int64) (faults func(http.RoundTripper) http.RoundTripper, reac
 			return next.RoundTrip(r)
 		})
 	}, reached
+}
+
+// atEviction has a fault strike once so many evictions have been sent; the last of them, and those after it, wait until it has struck.
+func atEviction(count int64, strike func()) func(http.RoundTripper) http.RoundTripper {
+	strikes := sync.OnceFunc(strike)
+	var sent atomic.Int64
+	return func(next http.RoundTripper) http.RoundTripper {
+		return transport(func(r *http.Request) (*http.Response, error) {
+			if evictionOf(r) != "" && sent.Add(1) >= count {
+				strikes()
+			}
+			return next.RoundTrip(r)
+		})
+	}
 }
 
 // changingWatches lets a function replace the body of every watch of a resource.

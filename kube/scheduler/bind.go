@@ -323,28 +323,37 @@ func overloaded(err error) (time.Duration, bool) {
 // the pod is read for the first time.
 const firstLook = 500 * time.Millisecond
 
-// lookUp reads the pod until the API server says what became of the bind.
+// lookUp finds out what became of the bind.
 func (b *binder) lookUp(ctx context.Context, f *flight, cause error) error {
+	pod, err := b.read(ctx, f.object, cause)
+	switch {
+	case err != nil:
+		return err
+	case pod.Spec.NodeName == f.node:
+		return nil
+	case pod.Spec.NodeName != "":
+		return fmt.Errorf("%w, %s: %w", errElsewhere, pod.Spec.NodeName, cause)
+	}
+	return cause
+}
+
+// read reads the pod until the API server says what became of it after a request whose outcome is not known, as the cause says. It returns an error
+// if the pod is gone, and the cause if there is no life left.
+func (b *binder) read(ctx context.Context, object *v1.Pod, cause error) (*v1.Pod, error) {
 	for pause := firstLook; ; pause = min(2*pause, 5*time.Second) {
 		if !b.sleep(ctx, pause) {
-			return cause
+			return nil, cause
 		}
 		request, cancel := context.WithTimeout(ctx, b.s.Config.BindTimeout.Duration)
-		pod, err := b.s.Client.CoreV1().Pods(f.object.Namespace).Get(request, f.object.Name, metav1.GetOptions{})
+		pod, err := b.s.Client.CoreV1().Pods(object.Namespace).Get(request, object.Name, metav1.GetOptions{})
 		cancel()
 		switch {
-		case apierrors.IsNotFound(err), err == nil && pod.UID != f.object.UID:
-			return fmt.Errorf("%w: %w", errGone, cause)
-		case err != nil:
-			klog.FromContext(ctx).V(2).Info("cannot read what became of a bind; will read again",
-				"pod", klog.KObj(f.object), "node", f.node, "cause", cause, "err", err)
-		case pod.Spec.NodeName == f.node:
-			return nil
-		case pod.Spec.NodeName != "":
-			return fmt.Errorf("%w, %s: %w", errElsewhere, pod.Spec.NodeName, cause)
-		default:
-			return cause
+		case apierrors.IsNotFound(err), err == nil && pod.UID != object.UID:
+			return nil, fmt.Errorf("%w: %w", errGone, cause)
+		case err == nil:
+			return pod, nil
 		}
+		klog.FromContext(ctx).V(2).Info("cannot read what became of a pod; will read again", "pod", klog.KObj(object), "cause", cause, "err", err)
 	}
 }
 

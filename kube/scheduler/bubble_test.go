@@ -42,7 +42,8 @@ type api struct {
 	bind    func(ctx context.Context, pod string, try int) error
 	evict   func(ctx context.Context, pod string, try int) error
 	prepare func(ctx context.Context, claim string) error // the status of a claim is written
-	linger  bool                                          // who is evicted is being deleted, and there until a test says otherwise
+	read    func(pod string) error
+	linger  bool // who is evicted is being deleted, and there until a test says otherwise
 
 	mu      sync.Mutex
 	version int
@@ -303,6 +304,11 @@ func (p podsOf) Bind(ctx context.Context, b *v1.Binding, _ metav1.CreateOptions)
 
 func (p podsOf) Get(ctx context.Context, name string, o metav1.GetOptions) (*v1.Pod, error) {
 	p.api.note(request{read: name}, reads)
+	if p.api.read != nil {
+		if err := p.api.read(name); err != nil {
+			return nil, err
+		}
+	}
 	return p.PodInterface.Get(ctx, name, o)
 }
 

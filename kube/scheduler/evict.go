@@ -101,7 +101,8 @@ func (b *binder) evict(ctx context.Context, d *departure) {
 	})
 }
 
-// dismiss asks until there is an answer, but not for ever.
+// dismiss asks until it is known what came of it, but not for ever. An API server that is away has refused nothing: were others told to leave instead, those who
+// were told before would leave in vain.
 func (b *binder) dismiss(ctx context.Context, d *departure) error {
 	if err := b.takeWorker(ctx); err != nil {
 		return err
@@ -113,13 +114,25 @@ func (b *binder) dismiss(ctx context.Context, d *departure) error {
 	for try := 1; ; try++ {
 		err := b.sendAway(ctx, d)
 		pause, busy := overloaded(err)
-		if err == nil || answered(err) && !busy || try == bindTries {
-			return err
+		switch {
+		case busy:
+			b.sleep(ctx, max(pause, firstLook))
+		case err != nil && !answered(err) && b.fence(ctx) == nil:
+			err = b.lookAfter(ctx, d, err)
 		}
-		if !b.sleep(ctx, max(pause, firstLook)) {
+		if err == nil || answered(err) && !busy || try == bindTries || b.fence(ctx) != nil {
 			return err
 		}
 	}
+}
+
+// lookAfter finds out whether the pod was told to leave.
+func (b *binder) lookAfter(ctx context.Context, d *departure, cause error) error {
+	pod, err := b.read(ctx, d.object, cause)
+	if err == nil && pod.DeletionTimestamp == nil {
+		return cause
+	}
+	return err
 }
 
 // sendAway sends what has the pod leave.
@@ -169,13 +182,13 @@ func (b *binder) sayDisrupted(ctx context.Context, d *departure) error {
 
 // answered reports whether the error says that the pod was not evicted.
 func answered(err error) bool {
-	return refusedAtOnce(err) || apierrors.IsNotFound(err) || apierrors.IsConflict(err)
+	return refusedAtOnce(err) || isGone(err) || apierrors.IsConflict(err)
 }
 
 // isGone reports whether the error says that the pod is not there. Without policy/v1 the API server answers each eviction with the same code, as it finds no budgets.
 func isGone(err error) bool {
 	answer, is := errors.AsType[*apierrors.StatusError](err)
-	return is && apierrors.IsNotFound(err) && answer.ErrStatus.Details != nil && answer.ErrStatus.Details.Kind == "pods"
+	return errors.Is(err, errGone) || is && apierrors.IsNotFound(err) && answer.ErrStatus.Details != nil && answer.ErrStatus.Details.Kind == "pods"
 }
 
 func evictionResult(err error) metrics.EvictionResult {

@@ -50,6 +50,9 @@ func TestEvictionAnswers(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
 			s := idle(t)
+			if err := s.Client.(*fake.Clientset).Tracker().Add(plainPod(1)); err != nil {
+				t.Fatal(err)
+			}
 			asked := 0
 			s.Client.(*fake.Clientset).PrependReactor("create", "pods", func(a clienttesting.Action) (bool, runtime.Object, error) {
 				e, ok := a.(clienttesting.CreateAction).GetObject().(*policyv1.Eviction)
@@ -380,4 +383,65 @@ func TestScheduledEvent(t *testing.T) {
 	if got := <-said.Events; !strings.HasPrefix(got, want) {
 		t.Errorf("the event is %q, want %q", got, want)
 	}
+}
+
+// The API server goes away after it was asked for the first of two pods. It has refused nothing, so that the other is asked for when it is back, and nobody elsewhere.
+func TestEvictionsOutlastTheAPIServer(t *testing.T) {
+	const away = 20 * time.Second
+	high := plainPod(100)
+	high.Spec.Priority = new(int32(100))
+	high.Spec.Containers[0].Resources.Requests[v1.ResourceCPU] = resource.MustParse("200m")
+	var objects []runtime.Object
+	for i := range 2 {
+		node := bigNode(i)
+		node.Status.Allocatable[v1.ResourceCPU] = resource.MustParse("200m")
+		objects = append(objects, node)
+		for j := range 2 {
+			low := plainPod(1 + 2*i + j)
+			low.Spec.NodeName = node.Name
+			objects = append(objects, low)
+		}
+	}
+	inBubble(t, objects, func(b *bubble) {
+		b.Config.Profiles[0].Evictions.Enabled, b.api.linger = true, true
+		var asked time.Time // first
+		absent := func() error {
+			if since := time.Since(asked); since > 0 && since < away {
+				return errors.New("connection refused")
+			}
+			return nil
+		}
+		b.api.evict = func(context.Context, string, int) error {
+			if asked.IsZero() {
+				asked = time.Now()
+				time.Sleep(time.Millisecond)
+				return nil
+			}
+			return absent()
+		}
+		b.api.read = func(string) error { return absent() }
+		b.run()
+		b.pass(time.Second)
+		b.create(high)
+		b.pass(time.Minute)
+		var left []string
+		for i := range 4 {
+			if name := fmt.Sprintf("pod-%d", 1+i); b.pod(name).DeletionTimestamp != nil {
+				left = append(left, name)
+			}
+		}
+		if len(left) != 2 || b.pod(left[0]).Spec.NodeName != b.pod(left[1]).Spec.NodeName {
+			b.t.Fatalf("%v were told to leave, want both of a node", left)
+		}
+		b.expectNominated(high.Name, b.pod(left[0]).Spec.NodeName, "is kept for it")
+		for _, name := range left {
+			if err := b.api.remove(name); err != nil {
+				b.t.Fatal(err)
+			}
+		}
+		b.pass(time.Minute)
+		if on := b.pod(high.Name).Spec.NodeName; on == "" || b.sum("fairlead_evictions_without_placement_total") != 0 {
+			b.t.Errorf("the pod is on node %q, and %v have left in vain", on, b.sum("fairlead_evictions_without_placement_total"))
+		}
+	})
 }

@@ -95,7 +95,7 @@ func (in *intake) survey() {
 	in.coscheduling.survey()
 	in.surveyBudgets()
 	pods := listed(in.informers.Core().V1().Pods().Lister().List(labels.Everything()))
-	slices.SortFunc(pods, byAge)
+	slices.SortFunc(pods, byTurn)
 	for _, p := range pods {
 		in.takeIn(in.landed.asBound(p))
 		if taken := in.s.world.Pod(p.UID); taken != nil {
@@ -103,6 +103,18 @@ func (in *intake) survey() {
 		}
 	}
 	in.s.subject.handling(nil)
+}
+
+// byTurn puts pods first for which whoever led before, be it kube-scheduler, has made room: of pods that are as important the others would else take that, and the room would have
+// to be made again.
+func byTurn(a, b *v1.Pod) int {
+	turn := func(p *v1.Pod) int {
+		if p.Spec.NodeName == "" && p.Status.NominatedNodeName != "" {
+			return 0
+		}
+		return 1
+	}
+	return cmp.Or(cmp.Compare(turn(a), turn(b)), byAge(a, b))
 }
 
 // listed is what a cache lists, which does not fail.

@@ -103,24 +103,27 @@ func (e *explainer) nominate(s *Scheduler, p *world.Pod) {
 	e.report(s, p, condition{reason: v1.PodReasonUnschedulable, nominated: new(node)}, e.reasons(s, p))
 }
 
-// nominateHeirs nominates the nodes of pods for which room is held that was made for others, who are less important: those who leave were asked to before.
+// nominateHeirs nominates the nodes of pods for which room is held that was made for others, who are less important, or by a leader before: those who leave were asked to before.
 func (e *explainer) nominateHeirs(s *Scheduler, held []cluster.TaskID) {
 	for _, t := range held {
 		p := s.world.Of(t)
-		if p == nil || slices.ContainsFunc(e.nominations, func(n *nomination) bool { return n.pod == p }) {
+		if p == nil || slices.ContainsFunc(e.nominations, func(n *nomination) bool { return n.pod == p && n.node != "" }) {
 			continue
 		}
+		asked, decided := false, false
 		for _, d := range s.epochs.core.Ledger().Open(t, nil) {
-			victim := s.world.Of(d.Task)
-			if d.Kind == sched.Evict && d.Task != t && victim != nil && victim.Object().DeletionTimestamp != nil {
-				e.nominate(s, p)
-				break
+			if victim := s.world.Of(d.Task); d.Kind == sched.Evict && d.Task != t && victim != nil {
+				decided = true
+				asked = asked || victim.Object().DeletionTimestamp != nil
 			}
+		}
+		if asked || !decided {
+			e.nominate(s, p)
 		}
 	}
 }
 
-// inherit takes back what a leader before nominated: whom room is held for it finds out anew. A node
+// inherit takes over what a leader before nominated. It is taken back unless the first round holds the same room. A node
 // that somebody else has nominated, an autoscaler, say, stays.
 func (e *explainer) inherit(p *world.Pod) {
 	node := p.Object().Status.NominatedNodeName
@@ -129,9 +132,7 @@ func (e *explainer) inherit(p *world.Pod) {
 	}
 	for _, c := range p.Object().Status.Conditions {
 		if c.Type == v1.PodScheduled && strings.Contains(c.Message, world.KeptWords(node)) {
-			n := &nomination{pod: p, retry: cluster.Never}
-			e.nominations = append(e.nominations, n)
-			e.takeBack(n)
+			e.nominations = append(e.nominations, &nomination{pod: p, node: node, retry: cluster.Never})
 		}
 	}
 }

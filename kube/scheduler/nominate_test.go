@@ -2,6 +2,7 @@ package scheduler
 
 import (
 	"context"
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -95,5 +96,48 @@ func TestNominationsOfThePast(t *testing.T) {
 		b.pass(10 * time.Second)
 		b.expectNominated("pod-1", "", "lack the label disk=ssd")
 		b.expectNominated("pod-2", "n7", "lack the label disk=ssd")
+	})
+}
+
+// A leader before has told others to leave for a pod, and nominated the node. The next one holds the same room, and the node stays nominated.
+func TestNominationsAreInherited(t *testing.T) {
+	node, low, high := bigNode(0), plainPod(1), plainPod(2)
+	node.Status.Allocatable[v1.ResourceCPU] = low.Spec.Containers[0].Resources.Requests[v1.ResourceCPU]
+	low.Spec.NodeName, low.DeletionTimestamp, low.Finalizers = node.Name, new(metav1.Now()), []string{"example.com/takes-its-time"}
+	high.Spec.Priority = new(int32(100))
+	for _, nominated := range []bool{true, false} {
+		t.Run(fmt.Sprintf("nominated=%t", nominated), func(t *testing.T) {
+			high := high.DeepCopy()
+			if nominated {
+				high.Status.NominatedNodeName = node.Name
+				high.Status.Conditions = []v1.PodCondition{{
+					Type: v1.PodScheduled, Status: v1.ConditionFalse, Reason: v1.PodReasonUnschedulable,
+					Message: "0/1 nodes are available. Fairlead: node " + node.Name + " is kept for it until 1 pod has left (pod-1).",
+				}}
+			}
+			inBubble(t, []runtime.Object{node, low, high}, func(b *bubble) {
+				b.Config.Profiles[0].Evictions.Enabled = true
+				b.run()
+				b.pass(10 * time.Second)
+				b.expectNominated("pod-2", node.Name, "Fairlead: node "+node.Name+" is kept for it until ")
+				if err := b.api.remove("pod-1"); err != nil {
+					b.t.Fatal(err)
+				}
+				b.pass(10 * time.Second)
+				b.expectBound("pod-2")
+			})
+		})
+	}
+}
+
+// A pod for which the leader before has made room, be it kube-scheduler, has it although another one that is as important, and came before, waits as well.
+func TestNominatedGoFirst(t *testing.T) {
+	node, first, high := bigNode(0), plainPod(1), plainPod(2)
+	node.Status.Allocatable[v1.ResourceCPU] = first.Spec.Containers[0].Resources.Requests[v1.ResourceCPU]
+	high.Status.NominatedNodeName = node.Name
+	inBubble(t, []runtime.Object{node, first, high}, func(b *bubble) {
+		b.run()
+		b.pass(10 * time.Second)
+		b.expectBound(high.Name)
 	})
 }

@@ -17,16 +17,27 @@ import (
 // This file gives our scheduler exactly the roles that it is shipped with, so that a missing one shows. The user Fairlead is the
 // service account that they are bound to.
 
-// shippedRoles is the manifest of these roles, in the module's folder.
-const shippedRoles = "deploy/rbac.yaml"
+// The manifests of these roles, in the module's folder: for a user of its own, and for kube-scheduler's user, who has those that Kubernetes gives it as well.
+const (
+	shippedRoles   = "deploy/rbac.yaml"
+	rolesInsteadOf = "deploy/replace/rbac.yaml"
+)
 
 // GrantRoles creates all that deploy/rbac.yaml says.
-func GrantRoles(ctx context.Context, b *Bed) error {
+func GrantRoles(ctx context.Context, b *Bed) error { return grant(ctx, b, shippedRoles) }
+
+// GrantRolesInPlaceOfKubeScheduler creates all that deploy/replace/rbac.yaml says, after GrantRoles.
+func GrantRolesInPlaceOfKubeScheduler(ctx context.Context, b *Bed) error {
+	return grant(ctx, b, rolesInsteadOf)
+}
+
+// grant creates all that a manifest says.
+func grant(ctx context.Context, b *Bed, manifest string) error {
 	s, err := findSource(ctx)
 	if err != nil {
 		return err
 	}
-	text, err := os.ReadFile(filepath.Join(s.module, shippedRoles))
+	text, err := os.ReadFile(filepath.Join(s.module, manifest))
 	if err != nil {
 		return fmt.Errorf("test bed: read the roles that are shipped: %w", err)
 	}
@@ -40,7 +51,7 @@ func GrantRoles(ctx context.Context, b *Bed) error {
 			err = createRole(ctx, client, object)
 		}
 		if err != nil {
-			return fmt.Errorf("test bed: %s: %w", shippedRoles, err)
+			return fmt.Errorf("test bed: %s: %w", manifest, err)
 		}
 	}
 	return nil
