@@ -60,7 +60,7 @@ func TestWhoLeavesForGangsIsWhoHasTo(t *testing.T) {
 		c := &gangCase{rig: newRig(t, b)}
 		c.version, c.policy, c.reserves = version, "fairlead", true
 		defer func() { version = c.version + 1000 }()
-		c.world.Exits().Allow(map[string]Evictions{ours: {AtOnce: 100, PerMinute: 6000, BestEffort: true}})
+		c.world.Exits().Allow(map[string]Evictions{ours: {Pace: Pace{100, 6000}, Moves: Pace{100, 6000}, BestEffort: true}})
 		c.restart()
 		c.draw(t)
 		met[c.compare(t)]++
