@@ -182,7 +182,7 @@ func (b *binder) sayDisrupted(ctx context.Context, d *departure) error {
 
 // answered reports whether the error says that the pod was not evicted.
 func answered(err error) bool {
-	return refusedAtOnce(err) || isGone(err) || apierrors.IsConflict(err)
+	return refusedAtOnce(err) || apierrors.IsNotFound(err) || isGone(err) || apierrors.IsConflict(err)
 }
 
 // isGone reports whether the error says that the pod is not there. Without policy/v1 the API server answers each eviction with the same code, as it finds no budgets.

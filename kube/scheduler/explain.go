@@ -301,7 +301,7 @@ func ownWords(s *Scheduler, p *world.Pod) string {
 	if why := p.Shortage(); why != "" {
 		return fmt.Sprintf("Fairlead: a gang of %d: %s.", p.Gang().Least(), why)
 	}
-	if why := s.world.Delay(p); why != "" {
+	if why := world.Delay(s.world, p); why != "" {
 		return "Fairlead: " + why + "."
 	}
 	return ""

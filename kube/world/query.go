@@ -455,7 +455,7 @@ func (qs *queries) countedByCore(p *Pod) (filters []string) {
 }
 
 // delay says what a pod waits for that awaits the query, where that is not a change of what upstream's filters look at; empty if it is.
-func (qs *queries) delay(q *query) string {
+func (q *query) delay(qs *queries) string {
 	first := q.pods[0]
 	switch at := slices.IndexFunc(qs.ways.kept, func(k keptNode) bool { return k.pod == first && k.until > qs.journal.now }); {
 	case at >= 0:
@@ -469,11 +469,11 @@ func (qs *queries) delay(q *query) string {
 }
 
 // Delay says what a pod waits for that is asked about node by node, where that is nothing that upstream's filters could tell; empty if it is.
-func (w *World) Delay(p *Pod) string {
+func Delay(w *World, p *Pod) string {
 	if p.query == nil || len(p.query.pods) == 0 {
 		return ""
 	}
-	return w.queries.delay(p.query)
+	return p.query.delay(w.queries)
 }
 
 // mayEvict reports whether others may leave for pods of the query, by what the core counts: all that they request, but for resources of which enough have to be there as it is.
