@@ -74,7 +74,7 @@ func TestNominationIsTakenBack(t *testing.T) {
 		}
 	}
 	pressed(t, refusing, func(b *bubble, high *v1.Pod) {
-		b.pass(time.Minute)
+		b.pass(70 * time.Second) // one is asked a minute
 		b.expectNominated(high.Name, "", "keeps pod")
 		b.expectNominated(high.Name, "", "on node "+bigNode(0).Name+": The disruption budget kept needs 2 healthy pods and has 2 currently.")
 	})
