@@ -152,7 +152,7 @@ func (s *Served) budgets(ctx context.Context, server discovery.ServerResourcesIn
 		switch {
 		case slices.Contains(served, r.Resource):
 		case obey != "":
-			return fmt.Errorf("%s, without which its Eviction API lets no pod go, and the profile %s asks that (evictions.budgets: hard); have the API server serve it, or say budgets: bestEffort there", absent(r), obey)
+			return fmt.Errorf("%s, without which its Eviction API lets no pod go, and the profile %s asks that (evictions.budgets: hard); have the API server serve it, or say budgets: bestEffort there, or enabled: false", absent(r), obey)
 		default:
 			s.Lacks[r] = absent(r)
 			say(ctx, absent(r), "no pod is kept by one, and none is moved, as the Eviction API lets nobody go")

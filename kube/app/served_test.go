@@ -99,7 +99,7 @@ func TestAbsentAPIs(t *testing.T) {
 			if test.name != "no CSINodes" {
 				test.served = append(test.served, servedVolumes)
 			}
-			serves, err := adapt(t, fakeServer(test.served, ""), config.Default())
+			serves, err := adapt(t, fakeServer(test.served, ""), quiet())
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -162,7 +162,7 @@ func TestMissingRights(t *testing.T) {
 		{forbidden: "list podgroups", fails: "pods of groups would be placed each by itself"}, // those of the plugin, which go by the same name
 	} {
 		t.Run(test.forbidden+" "+test.budgets+" "+test.without, func(t *testing.T) {
-			c := config.Default()
+			c := quiet()
 			c.Profiles[0].Evictions.Enabled, c.Profiles[0].Evictions.Budgets = test.budgets != "", test.budgets
 			served := slices.DeleteFunc(slices.Clone(all), func(of string) bool { return of == test.without })
 			serves, err := adapt(t, fakeServer(served, test.forbidden), c)
@@ -174,7 +174,7 @@ func TestMissingRights(t *testing.T) {
 			}
 		})
 	}
-	serves, err := adapt(t, fakeServer(all[:4], "list podgroups"), config.Default())
+	serves, err := adapt(t, fakeServer(all[:4], "list podgroups"), quiet())
 	if err != nil || serves.PodGroups || !slices.Equal(lacking(serves), []string{"podgroups"}) {
 		t.Errorf("pod groups that may not be listed are read: %t; it lacks %v (%v)", serves.PodGroups, lacking(serves), err)
 	}
@@ -198,11 +198,18 @@ func TestRightsThatCannotBeAsked(t *testing.T) {
 				asked++
 				return asked > test.after, nil, test.err
 			})
-			if _, err := adapt(t, client, config.Default()); (err != nil) != test.fails {
+			if _, err := adapt(t, client, quiet()); (err != nil) != test.fails {
 				t.Errorf("after %d answers: %v, want an error: %t", test.after, err, test.fails)
 			}
 		})
 	}
+}
+
+// quiet is a configuration under which nobody is evicted, so that budgets do not matter.
+func quiet() *config.SchedulerConfiguration {
+	c := config.Default()
+	c.Profiles[0].Evictions.Enabled = false
+	return c
 }
 
 // What is not served is told by name. Nothing is said of what is served, of a type that another group has under the same name, nor where the server does not answer.

@@ -28,7 +28,7 @@ import (
 const defaultScheduler = "default-scheduler"
 
 // karpenterProfile is that of a scheduler that has taken the place of kube-scheduler.
-const karpenterProfile = "{schedulerName: default-scheduler, policy: fairlead, evictions: {enabled: true}}"
+const karpenterProfile = "{schedulerName: default-scheduler, policy: fairlead}"
 
 // nodePool has Karpenter make nodes of three sizes in three zones, and take back what is empty or could be smaller, as fast as it does.
 const nodePool = `

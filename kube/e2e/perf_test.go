@@ -105,7 +105,7 @@ func bedFor(t *testing.T, w *perf.Workload) *testbed.Bed {
 		err = testbed.GrantRoles(t.Context(), bed)
 	}
 	if err == nil {
-		err = bed.StartFairlead(t.Context(), build(t), "{schedulerName: default-scheduler, policy: fairlead, evictions: {enabled: true}}", 10_000, "--feature-gates="+w.FeatureGates())
+		err = bed.StartFairlead(t.Context(), build(t), "{schedulerName: default-scheduler, policy: fairlead}", 10_000, "--feature-gates="+w.FeatureGates())
 	}
 	if err != nil {
 		t.Fatal(err)

@@ -92,7 +92,7 @@ func (j *judge) candidates() ([]candidate, error) {
 		if err := testbed.GrantRoles(ctx, bed); err != nil {
 			return err
 		}
-		return bed.StartFairlead(ctx, j.scheduler, "{schedulerName: default-scheduler, policy: fairlead, evictions: {enabled: true}}", flatOut)
+		return bed.StartFairlead(ctx, j.scheduler, "{schedulerName: default-scheduler, policy: fairlead}", flatOut)
 	}
 	all := []candidate{
 		{"kube-scheduler", func(ctx context.Context, bed *testbed.Bed) error { return bed.StartKubeScheduler(ctx, flatOut) }},

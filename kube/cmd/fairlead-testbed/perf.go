@@ -206,7 +206,7 @@ func (p *perfRun) start(ctx context.Context, bed *testbed.Bed, w *perf.Workload)
 		if err := testbed.GrantRoles(ctx, bed); err != nil {
 			return err
 		}
-		profile := fmt.Sprintf("{schedulerName: %s, policy: %s, evictions: {enabled: true}}", corev1.DefaultSchedulerName, p.policy)
+		profile := fmt.Sprintf("{schedulerName: %s, policy: %s}", corev1.DefaultSchedulerName, p.policy)
 		return bed.StartFairlead(ctx, p.with, profile, flatOut, "--feature-gates="+w.FeatureGates())
 	}
 	if w.SchedulerConfig == "" {
