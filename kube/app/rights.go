@@ -8,6 +8,7 @@ import (
 	"time"
 
 	authorizationv1 "k8s.io/api/authorization/v1"
+	corev1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
 	resourcev1 "k8s.io/api/resource/v1"
 	storagev1 "k8s.io/api/storage/v1"
@@ -24,12 +25,12 @@ import (
 )
 
 // This file asks whether the role may read the optional types that are served, as an informer that may not would never list. What is not known for that counts as not being there only where nothing
-// is done wrong by it: pods that would need it are held, or the API server heeds it itself.
+// is done wrong by it: pods that would need it are held, or the API server honours it itself.
 
-// heedRights does without the types that the role may not read. It is an error where pods would be placed, or evicted, that must not be.
-func (s *Served) heedRights(ctx context.Context, reviews authorizationclient.SelfSubjectAccessReviewInterface, c *config.SchedulerConfiguration) error {
+// honourRights does without the types that the role may not read. It is an error where pods would be placed, or evicted, that must not be.
+func (s *Served) honourRights(ctx context.Context, reviews authorizationclient.SelfSubjectAccessReviewInterface, c *config.SchedulerConfiguration) error {
 	obey, overrule := evicting(c)
-	asked := s.read(obey+overrule != "")
+	asked := s.read(obey, overrule)
 	forbidden := missingRights(ctx, reviews, asked)
 	for _, r := range asked {
 		why := forbidden[r]
@@ -43,11 +44,34 @@ func (s *Served) heedRights(ctx context.Context, reviews authorizationclient.Sel
 	return nil
 }
 
-// read are the optional types that are read, as far as is known by now, budgets if so.
-func (s *Served) read(budgets bool) []schema.GroupVersionResource {
+// podsLeaving are what has pods leave: evictions, and where budgets are overruled, deleting them with a condition that says why.
+func podsLeaving(overrule string) (all []schema.GroupVersionResource) {
+	all = append(all, corev1.SchemeGroupVersion.WithResource("pods/eviction"))
+	if overrule != "" {
+		all = append(all, corev1.SchemeGroupVersion.WithResource("pods"), corev1.SchemeGroupVersion.WithResource("pods/status"))
+	}
+	return all
+}
+
+// verbsOf are what is done with a type.
+func verbsOf(r schema.GroupVersionResource) []string {
+	switch {
+	case r.Group != corev1.GroupName:
+		return []string{"list", "watch"}
+	case r.Resource == "pods/eviction":
+		return []string{"create"}
+	case r.Resource == "pods/status":
+		return []string{"patch"}
+	}
+	return []string{"delete"}
+}
+
+// read are the optional types that are read, as far as is known by now, and what has pods leave, if some profile's may.
+func (s *Served) read(obey, overrule string) []schema.GroupVersionResource {
 	all := slices.Concat(scheduler.Optional(resourcev1.SchemeGroupVersion.Group), scheduler.Optional(storagev1.SchemeGroupVersion.Group))
-	if budgets {
+	if obey+overrule != "" {
 		all = append(all, scheduler.Optional(policyv1.SchemeGroupVersion.Group)...)
+		all = append(all, podsLeaving(overrule)...)
 	}
 	if s.PodGroups {
 		all = append(all, podGroups())
@@ -67,6 +91,8 @@ func (s *Served) read(budgets bool) []schema.GroupVersionResource {
 // unreadable does without a type that the role may not read. Overrule is a profile that evicts whatever budgets say; empty if there is none.
 func (s *Served) unreadable(ctx context.Context, r schema.GroupVersionResource, why, overrule string) error {
 	switch {
+	case r.Group == corev1.GroupName:
+		return fmt.Errorf("%s; without it no pod leaves for another: allow it, or say evictions: {enabled: false} in each profile", why)
 	case r.Group == resourcev1.SchemeGroupVersion.Group:
 		return s.withoutDevices(ctx, why)
 	case r == podGroups():
@@ -82,7 +108,7 @@ func (s *Served) unreadable(ctx context.Context, r schema.GroupVersionResource, 
 		say(ctx, why, "it is learnt by the Eviction API's refusals whom a budget keeps")
 		return nil
 	case r.Group == policyv1.SchemeGroupVersion.Group:
-		return fmt.Errorf("%s; without it nobody would heed budgets for the profile %s (evictions.budgets: bestEffort): allow it, or say budgets: hard there", why, overrule)
+		return fmt.Errorf("%s; without it nobody would honour budgets for the profile %s (evictions.budgets: bestEffort): allow it, or say budgets: hard there", why, overrule)
 	case r.Group == storagev1.SchemeGroupVersion.Group:
 		return fmt.Errorf("%s; without it pods would be placed where their volumes cannot be used: allow it", why)
 	}
@@ -119,7 +145,7 @@ func askRights(ctx context.Context, reviews authorizationclient.SelfSubjectAcces
 	missing := map[schema.GroupVersionResource]string{}
 	for _, r := range types {
 		var verbs []string
-		for _, verb := range []string{"list", "watch"} {
+		for _, verb := range verbsOf(r) {
 			not, err := mayNot(ctx, reviews, verb, r)
 			if err != nil {
 				return nil, err
@@ -137,8 +163,9 @@ func askRights(ctx context.Context, reviews authorizationclient.SelfSubjectAcces
 
 // mayNot reports whether the API server says that the role lacks a right. Where nobody may ask for that, whoever uses the right finds out.
 func mayNot(ctx context.Context, reviews authorizationclient.SelfSubjectAccessReviewInterface, verb string, r schema.GroupVersionResource) (bool, error) {
+	resource, part, _ := strings.Cut(r.Resource, "/")
 	review := &authorizationv1.SelfSubjectAccessReview{Spec: authorizationv1.SelfSubjectAccessReviewSpec{
-		ResourceAttributes: &authorizationv1.ResourceAttributes{Verb: verb, Group: r.Group, Version: r.Version, Resource: r.Resource},
+		ResourceAttributes: &authorizationv1.ResourceAttributes{Verb: verb, Group: r.Group, Version: r.Version, Resource: resource, Subresource: part},
 	}}
 	answer, err := reviews.Create(ctx, review, metav1.CreateOptions{})
 	switch {

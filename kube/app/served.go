@@ -86,7 +86,7 @@ func Adapt(ctx context.Context, client kubernetes.Interface, c *config.Scheduler
 		func() error { return s.budgets(ctx, server, c) },
 		func() error { return s.coscheduling(ctx, server) },
 		func() error { return s.podGroups(ctx, server) },
-		func() error { return s.heedRights(ctx, client.AuthorizationV1().SelfSubjectAccessReviews(), c) },
+		func() error { return s.honourRights(ctx, client.AuthorizationV1().SelfSubjectAccessReviews(), c) },
 	} {
 		if err := ask(); err != nil {
 			return Served{}, err

@@ -82,8 +82,8 @@ func (p *Profile) complete(known policies.List) {
 			p.Evictions.Budgets = BestEffort
 		}
 	}
-	// Others make room as fast as with kube-scheduler, which has no limit. Moves serve nobody who waits: they are so few that one which is wrong does
-	// little harm before somebody looks.
+	// Others make room as fast as with kube-scheduler, which has no limit. Moves are so few that one which is wrong does little
+	// harm before somebody looks.
 	p.Evictions.complete(mostAtOnce, mostPerMinute)
 	p.Evictions.Moves.complete(16, 60)
 }

@@ -15,7 +15,7 @@ import (
 
 // This file is about an API server that serves less than it does by default, and about a role that lacks rights.
 
-// evictingBy is a profile that evicts, heeding budgets so.
+// evictingBy is a profile that evicts, honouring budgets so.
 func evictingBy(budgets string) string {
 	return "{schedulerName: " + testbed.FairleadProfile + ", policy: fairlead, evictions: {enabled: true, budgets: " + budgets + "}}"
 }
@@ -37,7 +37,7 @@ func (c *cluster) awaitMadeRoom(low int32) {
 	c.awaitBound(30*time.Second, 1, named("high"))
 }
 
-// An API server that serves no devices, nothing of storage and no budgets is served. Pods with claims of devices are held, and say what is not served. Where budgets are to be heeded the
+// An API server that serves no devices, nothing of storage and no budgets is served. Pods with claims of devices are held, and say what is not served. Where budgets are to be honoured the
 // program ends, as the Eviction API lets no pod go.
 func TestAbsentAPIs(t *testing.T) {
 	bed := ownBedOf(t, testbed.Options{Tmpfs: true, APIServerFlags: []string{
@@ -77,7 +77,7 @@ func TestRoleWithoutRights(t *testing.T) {
 	c.awaitMadeRoom(20)
 }
 
-// take takes from our role the right to read a type, and waits until the API server heeds that.
+// take takes from our role the right to read a type, and waits until the API server honours that.
 func (c *cluster) take(group, resource string) {
 	c.t.Helper()
 	roles := c.client.RbacV1().ClusterRoles()

@@ -108,20 +108,21 @@ func (b *binder) dismiss(ctx context.Context, d *departure) error {
 		return err
 	}
 	defer b.giveWorker()
-	if !d.dispatch() {
-		return errCalledBack
-	}
 	for try := 1; ; try++ {
+		if !d.dispatch() {
+			return errCalledBack
+		}
 		err := b.sendAway(ctx, d)
 		pause, busy := overloaded(err)
-		switch {
-		case busy:
-			b.sleep(ctx, max(pause, firstLook))
-		case err != nil && !answered(err) && b.fence(ctx) == nil:
+		if err != nil && !answered(err) && b.fence(ctx) == nil {
 			err = b.lookAfter(ctx, d, err)
 		}
 		if err == nil || answered(err) && !busy || try == bindTries || b.fence(ctx) != nil {
 			return err
+		}
+		d.refused() // nothing was done, and it may be called back
+		if busy {
+			b.sleep(ctx, max(pause, firstLook))
 		}
 	}
 }

@@ -79,6 +79,7 @@ type likeness struct {
 	pods  int         // of the gang
 	// outranks says that some pod on a node is less important.
 	outranks bool
+	delay    string // see world.Delay
 }
 
 func newExplainer(s *Scheduler) *explainer {
@@ -225,7 +226,7 @@ func (e *explainer) likeReasons(s *Scheduler, p *world.Pod) explanation {
 		clear(e.cached)
 		e.asOf = asOf
 	}
-	key := likeness{shape: s.world.Binds().Likeness(p), gang: p.Gang(), outranks: world.Outranks(s.world, p)}
+	key := likeness{shape: s.world.Binds().Likeness(p), gang: p.Gang(), outranks: world.Outranks(s.world, p), delay: world.Delay(s.world, p)}
 	if key.gang != nil {
 		key.pods = key.gang.Pods()
 	}
@@ -236,7 +237,7 @@ func (e *explainer) likeReasons(s *Scheduler, p *world.Pod) explanation {
 		if fit != nil && !isIncomplete {
 			fit.Diagnosis.PostFilterMsg = onPreemption(s, p, fit, key.outranks)
 		}
-		x = diagnosis(fit, ownWords(s, p))
+		x = diagnosis(fit, ownWords(s, p, key.delay))
 		if isIncomplete {
 			x.reason = heldReason
 		}
@@ -291,7 +292,7 @@ func diagnosis(fit *framework.FitError, ours string) explanation {
 }
 
 // ownWords is the sentence that we add; empty if it takes upstream's filters to say it.
-func ownWords(s *Scheduler, p *world.Pod) string {
+func ownWords(s *Scheduler, p *world.Pod, delay string) string {
 	if p.Stage == world.Waiting {
 		return "Fairlead: " + s.epochs.core.Why(p.Task()).Text(s.world.Columns().Meanings()) + "."
 	}
@@ -301,8 +302,8 @@ func ownWords(s *Scheduler, p *world.Pod) string {
 	if why := p.Shortage(); why != "" {
 		return fmt.Sprintf("Fairlead: a gang of %d: %s.", p.Gang().Least(), why)
 	}
-	if why := world.Delay(s.world, p); why != "" {
-		return "Fairlead: " + why + "."
+	if delay != "" {
+		return "Fairlead: " + delay + "."
 	}
 	return ""
 }

@@ -99,7 +99,7 @@ func (in *intake) survey() {
 	for _, p := range pods {
 		in.takeIn(in.landed.asBound(p))
 		if taken := in.s.world.Pod(p.UID); taken != nil {
-			in.s.explainer.inherit(taken)
+			in.s.explainer.inherit(in.s, taken)
 		}
 	}
 	in.s.subject.handling(nil)

@@ -26,6 +26,8 @@ type nomination struct {
 	pod   *world.Pod
 	node  string       // empty while it is taken back
 	retry cluster.Time // when it is written again, after a failure
+	// until is how long what a leader before has nominated stays, as long as nobody has looked for a node for the pod.
+	until cluster.Time
 }
 
 // rewriteAfter is the pause before something is written again: mostly the pod had changed, and is seen as it is by then.
@@ -125,17 +127,20 @@ func (e *explainer) nominateHeirs(s *Scheduler, held []cluster.TaskID) {
 
 // inherit takes over what a leader before nominated. It is taken back unless the first round holds the same room. A node
 // that somebody else has nominated, an autoscaler, say, stays.
-func (e *explainer) inherit(p *world.Pod) {
+func (e *explainer) inherit(s *Scheduler, p *world.Pod) {
 	node := p.Object().Status.NominatedNodeName
 	if node == "" || !p.Ours || p.Object().Spec.NodeName != "" {
 		return
 	}
 	for _, c := range p.Object().Status.Conditions {
 		if c.Type == v1.PodScheduled && strings.Contains(c.Message, world.KeptWords(node)) {
-			e.nominations = append(e.nominations, &nomination{pod: p, node: node, retry: cluster.Never})
+			e.nominations = append(e.nominations, &nomination{pod: p, node: node, retry: cluster.Never, until: s.now() + inheritedFor})
 		}
 	}
 }
+
+// inheritedFor is for how long a pod that is asked about may wait until it is, for the first time.
+const inheritedFor = 5 * cluster.Second
 
 // follow takes back the nominations whose room is not held any more, and writes again what could not be written.
 func (e *explainer) follow(s *Scheduler) {
@@ -148,6 +153,9 @@ func (e *explainer) follow(s *Scheduler) {
 			n.retry = s.now() // nothing is written of it meanwhile, and should its bind fail, that has to be
 			return false
 		case n.node != "" && roomHeld(s, p) == n.node:
+		case p.Stage != world.Waiting && n.until > s.now(): // it was not its turn yet
+			n.retry = n.until
+			return false
 		case n.node != "":
 			n.node = ""
 			e.takeBack(n)
@@ -156,11 +164,20 @@ func (e *explainer) follow(s *Scheduler) {
 			}
 		}
 		if n.retry <= s.now() {
-			n.retry = cluster.Never
-			e.writer.put(condition{pod: p.Object(), nominated: new(n.node)})
+			e.rewrite(s, n)
 		}
 		return false
 	})
+}
+
+// rewrite writes the nomination again, with the words: by these it is known for ours.
+func (e *explainer) rewrite(s *Scheduler, n *nomination) {
+	if n.node == "" {
+		e.takeBack(n)
+		return
+	}
+	n.retry = cluster.Never
+	e.report(s, n.pod, condition{reason: v1.PodReasonUnschedulable, nominated: new(n.node)}, e.reasons(s, n.pod))
 }
 
 // takeBack writes that no node is nominated.
@@ -176,7 +193,10 @@ func (e *explainer) wrote(s *Scheduler, c condition, done bool) {
 		return
 	}
 	if p := s.world.Pod(c.pod.UID); !done && p != nil {
-		e.forgetFor(s, c.pod.UID)
+		if last, known := e.reported[c.pod.UID]; known { // it counts as it did, and is said again
+			last.message, last.at = "", last.at-explainAgain
+			e.reported[c.pod.UID] = last
+		}
 		e.retries = append(e.retries, reminder{p, s.now() + rewriteAfter})
 	}
 	e.nominations = slices.DeleteFunc(e.nominations, func(n *nomination) bool {

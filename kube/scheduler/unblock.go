@@ -34,7 +34,7 @@ func needs() []need {
 // unblocks says what would have to happen so that a node takes the pod.
 func unblocks(fit *framework.FitError) string {
 	if fit == nil {
-		return "it is about to be tried again, as some node takes it now"
+		return "some node takes it by itself, and it is tried again"
 	}
 	refused := map[string]int{}
 	fit.Diagnosis.NodeToStatus.ForEachExplicitNode(func(_ string, status *fwk.Status) { refused[status.Plugin()]++ })

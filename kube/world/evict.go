@@ -56,6 +56,7 @@ type Exits struct {
 	others  *budget            // of pods of other schedulers: the profile's for which they may be evicted; nil if there is none
 	guards  guards
 	storm   Storm
+	movers  []*Pod // who is to leave for its own sake
 }
 
 // Allow says which profiles' pods may be evicted, by schedulerName. At
@@ -91,8 +92,10 @@ func (x *Exits) of(p *Pod) *budget {
 	return e
 }
 
-// isSystem reports whether the cluster itself needs the pod, as its priority says.
-func isSystem(p *Pod) bool { return priority(p.object) >= scheduling.SystemCriticalPriority }
+// isSystem reports whether the cluster itself needs the pod, as its priority says. Pods of groups are none of these.
+func isSystem(p *Pod) bool {
+	return p.group == nil && priority(p.object) >= scheduling.SystemCriticalPriority
+}
 
 // yieldsTo is one more than the lane that may evict the pod of another scheduler; 0 if none may.
 func (x *Exits) yieldsTo(p *Pod) uint8 {
@@ -104,6 +107,7 @@ func (x *Exits) yieldsTo(p *Pod) uint8 {
 
 // begin forgets what was decided and not yet asked for, for a new core.
 func (x *Exits) begin() {
+	x.movers = nil
 	x.guards.begin()
 	x.storm.begin()
 	for _, e := range x.budgets {
@@ -143,6 +147,7 @@ func (d *departures) opens() cluster.Time { return d.next - cluster.Time(d.AtOnc
 // exit is where a pod stands on its way out.
 type exit struct {
 	leaving        bool         // the core has decided that it leaves
+	bundle         uint64       // by which it leaves
 	moves          bool         // for its own sake, to come to another node
 	ending         bool         // the core knows that somebody else has deleted it
 	requested      bool         // the API server was asked, and did not refuse
@@ -154,9 +159,12 @@ type exit struct {
 	others         cluster.Time // when others were last told to leave for it; 0 is never
 	by             *Pod         // for which it leaves; nil if that is not known
 	told           []*Pod       // who were told to leave for it, of late
-	bundle         uint64       // by which these were
+	comesBy        uint64       // the bundle by which these were
 	fewest         sched.Fewest // what the policy has proven of that
 }
+
+// forgetBundles begins anew with a core that counts its bundles anew.
+func (x *exit) forgetBundles() { x.bundle, x.comesBy, x.fewest = 0, 0, sched.Fewest{} }
 
 // Fewest is how few pods have to leave by the bundle that places the pod, if the policy has proven that.
 func (p *Pod) Fewest() sched.Fewest { return p.exit.fewest }
@@ -180,13 +188,17 @@ func (x *Exits) Evict(d sched.Decision) {
 	e := x.of(p)
 	p.exit.leaving, p.exit.by = true, nil
 	by, serves := d.Purpose.Serves()
+	p.exit.bundle = d.Purpose.Bundle
 	if !p.exit.requested { // whose pace it counts against is said once
 		p.exit.moves = serves && by == d.Task
 	}
+	if x.movers = slices.DeleteFunc(x.movers, func(o *Pod) bool { return !o.exit.leaving || o == p }); p.exit.moves {
+		x.movers = append(x.movers, p)
+	}
 	if by := x.slots.podOf(by); serves && by != nil && by != p {
 		by.exit.others, p.exit.by = x.journal.now, by
-		if by.exit.bundle != d.Purpose.Bundle { // its first eviction
-			by.exit.bundle, by.exit.fewest = d.Purpose.Bundle, d.Fewest
+		if by.exit.comesBy != d.Purpose.Bundle { // its first eviction
+			by.exit.comesBy, by.exit.fewest = d.Purpose.Bundle, d.Fewest
 		}
 		by.exit.told = append(slices.DeleteFunc(by.exit.told, func(o *Pod) bool { return !o.exit.leaving || o == p }), p)
 	}
@@ -248,7 +260,7 @@ func (x *Exits) CallBack(callBack func(*Pod) bool) (back []*Pod) {
 	for _, name := range sortedKeys(x.budgets) {
 		e := x.budgets[name]
 		for _, p := range e.room.queue {
-			if p.Stage == Assumed && p.exit.leaving && p.exit.by != nil && !p.calledBack && p.gang() == nil && !e.hinges(p) && callBack(p) {
+			if p.Stage == Assumed && p.exit.leaving && p.exit.by != nil && !p.calledBack && p.gang() == nil && !x.hinges(e, p) && callBack(p) {
 				p.calledBack = true
 				back = append(back, p)
 			}
@@ -274,7 +286,7 @@ func (x *Exits) Dismiss() (dismissed []*Pod) {
 				switch {
 				case !p.exit.leaving || p.exit.requested || p.object.DeletionTimestamp != nil:
 					return true // gone, or going
-				case p.Stage != Bound || l.out >= l.AtOnce || l.opens() > x.journal.now || x.storm.stops(x.journal.now) || e.hinges(p):
+				case p.Stage != Bound || l.out >= l.AtOnce || l.opens() > x.journal.now || x.storm.stops(x.journal.now) || x.hinges(e, p):
 					return false
 				}
 				p.exit.requested = true
@@ -291,9 +303,15 @@ func (x *Exits) Dismiss() (dismissed []*Pod) {
 // departures are both.
 func (e *budget) departures() [2]*departures { return [2]*departures{&e.room, &e.moves} }
 
-// hinges reports whether somebody has to go first with whom the pod would leave, for one pod or for those of a gang: one of whom a budget can spare nobody, as far as is known, and whom the API server may well keep, so that the others
-// would leave in vain.
-func (e *budget) hinges(p *Pod) bool {
+// hinges reports whether somebody has to go first with whom the pod would leave, for one pod or for those of a gang: one of whom a budget can spare nobody, as far as is known, and whom the API server may well keep, or
+// one that is to move; so that the others would leave in vain.
+func (x *Exits) hinges(e *budget, p *Pod) bool {
+	mayBeKept := func(o *Pod) bool {
+		return o.exit.leaving && o.exit.bundle == p.exit.bundle && o.object.DeletionTimestamp == nil
+	}
+	if !p.exit.moves && slices.ContainsFunc(x.movers, mayBeKept) {
+		return true
+	}
 	by := p.exit.by
 	if by == nil || e.BestEffort || p.exit.unspared() {
 		return false
@@ -375,7 +393,7 @@ func (x *Exits) departed(p *Pod) {
 func (x *Exits) wake() cluster.Time {
 	wake := cluster.Never
 	for _, e := range x.budgets {
-		wake = min(wake, e.wake(x.journal.now))
+		wake = min(wake, e.wake(x))
 	}
 	if wake < x.storm.until {
 		return x.storm.until
@@ -384,11 +402,11 @@ func (x *Exits) wake() cluster.Time {
 }
 
 // wake is when the next request may be made; cluster.Never if there is none to make.
-func (e *budget) wake(now cluster.Time) cluster.Time {
+func (e *budget) wake(x *Exits) cluster.Time {
 	wake := cluster.Never
 	for _, l := range e.departures() {
-		if l.out < l.AtOnce && slices.ContainsFunc(l.queue, func(p *Pod) bool { return p.Stage == Bound && !e.hinges(p) }) {
-			wake = min(wake, max(l.opens(), now))
+		if l.out < l.AtOnce && slices.ContainsFunc(l.queue, func(p *Pod) bool { return p.Stage == Bound && !x.hinges(e, p) }) {
+			wake = min(wake, max(l.opens(), x.journal.now))
 		}
 	}
 	return wake

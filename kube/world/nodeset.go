@@ -27,6 +27,7 @@ type nodeSet struct {
 	defined bool // the core knows the set
 	// forgotten says that the row of the set was given back.
 	forgotten bool
+	isHint    bool // of a node that somebody has nominated
 	local     *judge.LocalCase
 	reach     *reach              // of volumes that its pods have; nil if that is all nodes
 	likes     func(*v1.Node) bool // of nodes that pods prefer, or shun (prefer.go); nil of others
@@ -49,11 +50,12 @@ type nodeSets struct {
 	byKey   map[string]*nodeSet
 	idle    []*nodeSet // nobody waits for them; the longest idle first
 	rows    cluster.Rows
+	hints   int // sets of a node that somebody has nominated
 }
 
 // begin forgets all sets, for a new core.
 func (s *nodeSets) begin() {
-	s.byKey, s.idle, s.rows = map[string]*nodeSet{}, nil, cluster.Rows{}
+	s.byKey, s.idle, s.rows, s.hints = map[string]*nodeSet{}, nil, cluster.Rows{}, 0
 	s.rows.Take() // cluster.AllNodes
 }
 
@@ -230,4 +232,7 @@ func (s *nodeSets) forget(ns *nodeSet) {
 	s.journal.emit(cluster.SetForgotten{Set: ns.id})
 	s.rows.Give(uint32(ns.id))
 	ns.defined, ns.forgotten = false, true
+	if ns.isHint {
+		s.hints--
+	}
 }

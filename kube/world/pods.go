@@ -135,7 +135,7 @@ func (w *World) SeePod(object *v1.Pod) {
 	p.object = object
 	w.placed.recount(p)
 	same := alike(before, object)
-	hinted := hintOf(before) == hintOf(object)
+	hinted := w.hinted(p, before)
 	w.placed.nominations.see(p, same && before.Status.NominatedNodeName == object.Status.NominatedNodeName)
 	switch {
 	case object.Spec.NodeName != "":
@@ -201,6 +201,7 @@ func (w *World) reenter(p *Pod) {
 	p.slot, p.query, p.offered = nil, nil, false
 	p.exit.leaving, p.exit.ending, p.exit.guards, p.exit.deleted = false, false, nil, false
 	p.exit.by, p.exit.told = nil, nil
+	p.exit.forgetBundles()
 	stage, n := p.Stage, p.node
 	switch {
 	case n != nil:

@@ -44,7 +44,9 @@ func (s *shapes) likes(p *Pod) (all []liked) {
 		}
 	}
 	if hint := hintOf(p.object); hint != "" && s.prices(p.object.Spec.SchedulerName).Nodes {
-		all = append(all, liked{s.sets.nominated(hint), cluster.MostPreference})
+		if set := s.sets.nominated(hint); set != nil {
+			all = append(all, liked{set, cluster.MostPreference})
+		}
 	}
 	for _, term := range s.terms(p) {
 		if len(term.Preference.MatchExpressions)+len(term.Preference.MatchFields) == 0 || term.Weight < 1 || term.Weight > cluster.MostPreference {
@@ -87,13 +89,20 @@ func (s *nodeSets) preferred(term *v1.PreferredSchedulingTerm) *nodeSet {
 	return s.everywhere(&nodeSet{key: key, likes: func(n *v1.Node) bool { return likes.Score(n) > 0 }})
 }
 
-// nominated is the set of the one node of that name; the core knows it.
+// mostHints are how many nodes may be hints at a time, as each is a set that every change of a node is held against.
+const mostHints = 256
+
+// nominated is the set of the one node of that name; the core knows it. It is nil if there are too many.
 func (s *nodeSets) nominated(node string) *nodeSet {
 	key := "nominated " + node
 	if ns := s.byKey[key]; ns != nil {
 		return ns
 	}
-	return s.everywhere(&nodeSet{key: key, likes: func(n *v1.Node) bool { return n.Name == node }})
+	if s.hints == mostHints {
+		return nil
+	}
+	s.hints++
+	return s.everywhere(&nodeSet{key: key, isHint: true, likes: func(n *v1.Node) bool { return n.Name == node }})
 }
 
 // shunned is the set of the nodes that have so many PreferNoSchedule taints which are not tolerated, or more; the core knows it.

@@ -405,6 +405,7 @@ func (qs *queries) nodesFor(q *query, judged *judge.Case) []string {
 	}
 	closed := func(name string) bool { return qs.ways.closed(q, name) }
 	list := judged.Feasible(enough)
+	list = slices.DeleteFunc(list, qs.nodes.leftAlone)
 	q.kept = len(list)
 	list = slices.DeleteFunc(list, closed)
 	q.kept -= len(list)
@@ -455,11 +456,10 @@ func (qs *queries) countedByCore(p *Pod) (filters []string) {
 }
 
 // delay says what a pod waits for that awaits the query, where that is not a change of what upstream's filters look at; empty if it is.
-func (q *query) delay(qs *queries) string {
-	first := q.pods[0]
-	switch at := slices.IndexFunc(qs.ways.kept, func(k keptNode) bool { return k.pod == first && k.until > qs.journal.now }); {
+func (q *query) delay(qs *queries, p *Pod) string {
+	switch at := slices.IndexFunc(qs.ways.kept, func(k keptNode) bool { return k.pod == p && k.until > qs.journal.now }); {
 	case at >= 0:
-		return fmt.Sprintf("node %s is kept for it until what it asks for has been given back there", qs.ways.kept[at].node.object.Name)
+		return fmt.Sprintf("what it asks for is about to be given back on node %s, which is left to it until then", qs.ways.kept[at].node.object.Name)
 	case q.kept > 0:
 		return fmt.Sprintf("%d of the nodes that take it are kept for pods that came before it", q.kept)
 	case q.passedOver, qs.out.outwait(q, qs.journal.now):
@@ -473,7 +473,7 @@ func Delay(w *World, p *Pod) string {
 	if p.query == nil || len(p.query.pods) == 0 {
 		return ""
 	}
-	return p.query.delay(w.queries)
+	return p.query.delay(w.queries, p)
 }
 
 // mayEvict reports whether others may leave for pods of the query, by what the core counts: all that they request, but for resources of which enough have to be there as it is.
