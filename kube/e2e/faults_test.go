@@ -98,6 +98,9 @@ func (p *pressure) come() {
 // evicts has a profile evict.
 func evicts(p *config.Profile) { p.Evictions.Enabled = true }
 
+// evictsNobody has a profile evict nobody.
+func evictsNobody(p *config.Profile) { p.Evictions.Enabled = false }
+
 // leaderKilled kills a leader that has told some and, by its limit, may tell no more. Another one takes over.
 func (p *pressure) leaderKilled() *fairlead {
 	p.t.Helper()

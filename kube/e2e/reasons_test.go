@@ -78,7 +78,7 @@ func TestSchedulingGates(t *testing.T) {
 // these words and a sentence of ours.
 func (c *cluster) expectRefusal(pod, words string) {
 	c.t.Helper()
-	c.expect(pod, v1.PodReasonUnschedulable, regexp.MustCompile(`^`+words+` Fairlead: .+\.$`))
+	c.expect(pod, v1.PodReasonUnschedulable, regexp.MustCompile(`^`+words+` preemption: 0/\d+ nodes are available: \d+ .+\. Fairlead: .+\.$`))
 }
 
 // expect waits until a pod's condition, with this reason, and its event say why it waits.

@@ -67,7 +67,7 @@ func TestPlanOfCompany(t *testing.T) {
 func TestPlanWithNaturalTiming(t *testing.T) {
 	skipIfShort(t)
 	w := newWorkloads(bare(t), 29, beside{})
-	f := w.c.start(settings{})
+	f := w.c.start(settings{profile: evictsNobody})
 	all := normally(10, 100)
 	same := w.whatIfs(all, func() { w.c.rest(f) }, t.Logf)
 	t.Logf("%d of %d what-ifs came as planned", same, all)
@@ -115,7 +115,7 @@ func (c *cluster) settle() {
 		return
 	}
 	bound := len(c.now()) - c.waiting()
-	f := c.start(settings{})
+	f := c.start(settings{profile: evictsNobody})
 	c.await(time.Minute, func() string {
 		placed := f.sum("fairlead_placements_total") - f.sum("fairlead_last_word_refusals_total")
 		// Pods that all filters refuse get as far as no round.
