@@ -221,7 +221,7 @@ func (e Evictions) validate(path *field.Path) field.ErrorList {
 	return errs
 }
 
-func (p Pace) validate(path *field.Path) field.ErrorList {
+func (p *Pace) validate(path *field.Path) field.ErrorList {
 	var errs field.ErrorList
 	if p.AtOnce < 1 || p.AtOnce > mostAtOnce {
 		errs = append(errs, field.Invalid(path.Child("atOnce"), p.AtOnce, "must be between 1 and 4096"))

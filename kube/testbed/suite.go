@@ -41,7 +41,7 @@ type Verdict struct {
 	Took    time.Duration
 }
 
-// LeftOut is the state of a test that does not apply to the bed, and the message is why, one of these:
+// LeftOut is the state of a test that does not apply to the bed, and the message is why: GateOff.
 const LeftOut = "left out"
 
 // GateOff is the only reason why one is left out: a feature gate that it needs is off by default, and not on here. A test that skips itself is

@@ -23,7 +23,7 @@ func TestLeaversAwaitMovers(t *testing.T) {
 	high.Spec.PreemptionPolicy = new(v1.PreemptNever)
 	r.seePod(high)
 	r.turn()
-	evict := func(p *Pod, by *Pod) {
+	evict := func(p, by *Pod) {
 		x.Evict(sched.Decision{
 			Kind: sched.Evict, Task: p.Task(), Seq: p.slot.seq, Attempt: p.attempt,
 			Purpose: sched.Purpose{Bundle: 7, Task: by.Task(), Seq: by.slot.seq},

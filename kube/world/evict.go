@@ -74,7 +74,7 @@ func (x *Exits) Allow(allowed map[string]Evictions) {
 // allows reports whether pods of that schedulerName may be evicted, those of the system or others.
 func (x *Exits) allows(schedulerName string, system bool) bool {
 	e := x.budgets[schedulerName]
-	return e != nil && !(e.ExemptSystem && system)
+	return e != nil && (!e.ExemptSystem || !system)
 }
 
 // of is the budget of who may evict the pod; nil if nobody may.
