@@ -74,9 +74,9 @@ func hintOf(pod *v1.Pod) string {
 	return node
 }
 
-// hinted reports whether the pod's hint is as before, as far as that matters: not where nodes have no price, and a node that is kept for the pod is none that
+// hasSameHint reports whether the pod's hint is as before, as far as that matters: not where nodes have no price, and a node that is kept for the pod is none that
 // somebody else has taken back.
-func (w *World) hinted(p *Pod, before *v1.Pod) bool {
+func hasSameHint(w *World, p *Pod, before *v1.Pod) bool {
 	hint := hintOf(p.object)
 	kept := hint == "" && p.object.Status.NominatedNodeName != ""
 	return kept || hint == hintOf(before) || !w.shapes.prices(p.object.Spec.SchedulerName).Nodes

@@ -135,7 +135,7 @@ func (w *World) SeePod(object *v1.Pod) {
 	p.object = object
 	w.placed.recount(p)
 	same := alike(before, object)
-	hinted := w.hinted(p, before)
+	sameHint := hasSameHint(w, p, before)
 	w.placed.nominations.see(p, same && before.Status.NominatedNodeName == object.Status.NominatedNodeName)
 	switch {
 	case object.Spec.NodeName != "":
@@ -146,7 +146,7 @@ func (w *World) SeePod(object *v1.Pod) {
 			w.exits.guards.cover(p)
 			w.exits.seeEnding(p)
 		}
-	case same && hinted || !p.Ours: // somebody else's to place
+	case same && sameHint || !p.Ours: // somebody else's to place
 		p.refresh(same)
 	default:
 		p.refresh(false)
