@@ -258,3 +258,55 @@ func TestReplacingDisturbsTheFewest(t *testing.T) {
 		t.Errorf("of %d moves %d are missed or too many", seen["moves"]+miss, miss)
 	}
 }
+
+// TestBringingBackIsBounded: where nobody can be moved, what a gang has lost costs hardly more than one task of each shape, however many are lost: as one cannot come back, the gang cannot have its number.
+func TestBringingBackIsBounded(t *testing.T) {
+	looks := func(lost int) int64 {
+		state := cluster.NewState([]cluster.Kind{{Name: "cpu"}}, []cluster.Class{{KeepsWork: true}})
+		core, err := sched.New(state, sched.Lane{Name: "all", Policy: fairlead.New(fairlead.Options{Ties: book.Lowest})})
+		if err != nil {
+			t.Fatal(err)
+		}
+		step := func(now cluster.Time, events ...cluster.Event) int64 {
+			before := core.Counts().Ticks
+			if out, _, err := core.Step(now, events, nil); err != nil || len(out) > 0 {
+				t.Fatalf("%d decisions, want none; error: %v", len(out), err)
+			}
+			return core.Counts().Ticks - before
+		}
+		events := []cluster.Event{
+			cluster.JobSubmitted{Job: 0, Name: "there"},
+			cluster.JobSubmitted{Job: 1, Name: "gang", Gang: int32(1 + lost)},
+			cluster.ShapeDefined{Shape: 0, Spec: cluster.Shape{Demand: cluster.Vector{2}}},
+			cluster.ShapeDefined{Shape: 1, Spec: cluster.Shape{Demand: cluster.Vector{4}}},
+			cluster.ShapeDefined{Shape: 2, Spec: cluster.Shape{Demand: cluster.Vector{3}}},
+		}
+		task := cluster.TaskID(0)
+		submit := func(job cluster.JobID, shape cluster.ShapeID, on cluster.NodeID) {
+			events = append(events, cluster.TaskSubmitted{Task: task, Seq: cluster.Seq(task), Job: job, Shape: shape, Priority: lossPriority})
+			if on != cluster.NoNode {
+				events = append(events, cluster.TaskFound{Task: task, Seq: cluster.Seq(task), Node: on})
+			}
+			task++
+		}
+		for n := range cluster.NodeID(100) {
+			events = append(events, cluster.NodeAdded{Node: n, Spec: cluster.NodeSpec{Capacity: cluster.Vector{4}}})
+			if n == 0 {
+				submit(1, 1, n)
+				continue
+			}
+			submit(0, 0, n)
+			submit(0, 0, n)
+		}
+		for i := range lost {
+			submit(1, cluster.ShapeID(1+i%2), cluster.NoNode)
+		}
+		step(0, events...)
+		return step(2 * cluster.Minute)
+	}
+	few, many := looks(2), looks(90)
+	t.Logf("%d looks for 2 tasks, %d for 90", few, many)
+	if many > 2*few {
+		t.Errorf("%d looks for 90 tasks that were lost, and %d for 2: want at most twice as many", many, few)
+	}
+}
