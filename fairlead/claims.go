@@ -202,7 +202,7 @@ func (p *policy) claim(t *sched.Trial, budget int64, out *sched.Plan) {
 		if g.Len() == 0 { // it came back with others of its gang
 			continue
 		}
-		may := i < displacedAtOnce && g.Asleep() && !p.spent(budget) && !(g.Short(s) && slices.Contains(tried, g.Job))
+		may := i < displacedAtOnce && g.Asleep() && !p.spent(budget) && (!g.Short(s) || !slices.Contains(tried, g.Job))
 		if may && g.Short(s) {
 			tried = append(tried, g.Job)
 		}

@@ -50,19 +50,24 @@ func (p ganging) inOneDomain(job cluster.JobID, tasks []cluster.TaskID, domains 
 			}
 		}
 		if best != nil {
-			p.t.Gather()
-			if !p.again(from.mark, best) {
-				panic("fairlead: a gang cannot be placed in a domain as it was")
-			}
-			p.t.Gathered()
-			if p.victims.bucket, *p.proof = after.bucket, after.proof; len(domains) > 1 {
+			if p.redo(from, after, best); len(domains) > 1 {
 				p.proof.void() // fewer may suffice in another one
 			}
-			p.touch(best)
 			return best
 		}
 	}
 	return nil
+}
+
+// redo tries anew what led from one point to the other.
+func (p ganging) redo(from, after point, bundle []sched.Action) {
+	p.t.Gather()
+	if !p.again(from.mark, bundle) {
+		panic("fairlead: a gang cannot be placed in a domain as it was")
+	}
+	p.t.Gathered()
+	p.victims.bucket, *p.proof = after.bucket, after.proof
+	p.touch(bundle)
 }
 
 // compare is less than 0 if fewer have to leave for the first bundle than for the second, or as many, and it places more.

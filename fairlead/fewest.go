@@ -117,9 +117,9 @@ func (p ganging) vacate(tasks []cluster.TaskID, plan *sched.Plan) (placed int) {
 		nodes[i].who = nodes[i].upTo(level)
 		p.countOn(tasks[0], &nodes[i], want)
 	}
-	on, _ := share(nodes, want, func(v *vacating) []int32 { return v.need })
+	on, leave := share(nodes, want, func(v *vacating) []int32 { return v.need })
 	_, least := share(nodes, want, func(v *vacating) []int32 { return v.least })
-	if !p.carry(tasks, nodes, on, plan) {
+	if leave == noShare || !p.carry(tasks, nodes, on, plan) {
 		return 0
 	}
 	if slices.ContainsFunc(nodes, func(v vacating) bool { return v.crews }) {
@@ -145,19 +145,11 @@ func (p ganging) mayVacate(task cluster.TaskID) (nodes []vacating, may bool) {
 			if s.Task(c.Task).Job == s.Task(task).Job {
 				continue
 			}
-			with, _ := cluster.DisruptedTogether(s, s.Task(c.Task).Job)
-			if cluster.Guards(s) && (len(cluster.GuardsOf(s, c.Task)) > 0 || slices.ContainsFunc(with, func(t cluster.TaskID) bool { return len(cluster.GuardsOf(s, t)) > 0 })) {
+			leave, guarded := leavesWith(s, c.Task)
+			if guarded {
 				return nil, false
 			}
-			if len(with) == 0 {
-				with = []cluster.TaskID{c.Task}
-			}
-			c.Price = 0
-			for _, t := range with {
-				if s.Task(t).Phase != cluster.Reserved { // who does not run waits again
-					c.Price++
-				}
-			}
+			c.Price = leave
 			of.who = append(of.who, c)
 		}
 		if first, ok := v.choose(s, id, n, anybody()); ok && first > own {
@@ -170,7 +162,21 @@ func (p ganging) mayVacate(task cluster.TaskID) (nodes []vacating, may bool) {
 	return nodes, true
 }
 
-// placesFor is for how many tasks of its gang, this one included, the node has a place, by how many of a job may stand on one.
+// leavesWith is how many that run leave with the task, this one included, and whether a budget guards one of those who leave. Who does not run waits again.
+func leavesWith(s *cluster.View, t cluster.TaskID) (leave int64, guarded bool) {
+	with, _ := cluster.DisruptedTogether(s, s.Task(t).Job)
+	if len(with) == 0 {
+		with = []cluster.TaskID{t}
+	}
+	for _, other := range with {
+		if guarded = guarded || cluster.Guards(s) && len(cluster.GuardsOf(s, other)) > 0; s.Task(other).Phase != cluster.Reserved {
+			leave++
+		}
+	}
+	return leave, guarded
+}
+
+// placesFor is how many tasks of the task's gang may still come to the node, by how many of a job may stand on one.
 func placesFor(s *cluster.View, task cluster.TaskID, n cluster.NodeID) int {
 	most, there := s.Shape(s.Task(task).Shape).PerNode, int32(0)
 	for _, t := range s.TasksOn(n) {
@@ -278,12 +284,14 @@ func atLeast(s *cluster.View, lacks []int64, who []evict.Candidate) (least int32
 	return least
 }
 
+// noShare is the sum where there is none.
+const noShare = math.MaxInt32 / 2
+
 // share says how many of the tasks go to each node, so that the sum is the least; of equal sums the nodes that come first have more.
 func share(nodes []vacating, tasks int, of func(*vacating) []int32) (on []int, least int32) {
-	const none = math.MaxInt32 / 2
 	best := make([]int32, tasks+1)
 	for q := 1; q <= tasks; q++ {
-		best[q] = none
+		best[q] = noShare
 	}
 	chosen := make([][]int8, len(nodes))
 	for i := range nodes {

@@ -167,12 +167,7 @@ func (p moving) moveFewest(task cluster.TaskID) (gain worth.Value, least int32, 
 		if len(list) == 0 {
 			return 0, 0, false
 		}
-		at := 0
-		for i := range list {
-			if cmp.Or(cmp.Compare(list[i].leave, list[at].leave), cmp.Compare(list[i].lack, list[at].lack)) < 0 {
-				at = i
-			}
-		}
+		at := first(list)
 		c := &list[at]
 		v.search.Begin(s, s.Task(task).Shape, c.node)
 		v.search.Choose(evict.LeastSum, c.who)
@@ -205,6 +200,16 @@ func (p moving) moveFewest(task cluster.TaskID) (gain worth.Value, least int32, 
 		}
 	}
 	return 0, 0, false
+}
+
+// first is which node is tried first: where the fewest have to go, and of these that which lacks least.
+func first(list []clearing) (at int) {
+	for i := range list {
+		if cmp.Or(cmp.Compare(list[i].leave, list[at].leave), cmp.Compare(list[i].lack, list[at].lack)) < 0 {
+			at = i
+		}
+	}
+	return at
 }
 
 // one is 1 for what is so.
@@ -343,7 +348,13 @@ func (p explanation) conflictOf(t cluster.TaskID) (c conflict) {
 	}}
 	least := int32(math.MaxInt32)
 	for _, n := range p.table.Order.At {
-		if int(n) >= s.NodeRows() || !s.FitsEmpty(id, n) || s.Breaks(id, n).Refused() || !x.Begin(s, id, n) {
+		if int(n) >= s.NodeRows() || !s.FitsEmpty(id, n) || !x.Begin(s, id, n) {
+			continue
+		}
+		if s.Breaks(id, n).Refused() {
+			if inTheWay, helps := cluster.Obstacles(s, id, n, nil); helps { // it may be for one run alone that it is kept off
+				least = min(least, int32(min(len(inTheWay), 1)))
+			}
 			continue
 		}
 		who := x.Releasable(s, tenants.On(s, n))
@@ -367,14 +378,19 @@ func (p explanation) conflictOf(t cluster.TaskID) (c conflict) {
 	if waited := s.Now() - s.Task(t).Account.Since; p.claims.patience < cluster.Never && waited < p.claims.patience {
 		c.wait = p.claims.patience
 	}
+	c.gang, c.whole = len(cluster.GangTasks(s, job)), wholeIn(s, t)
+	return c
+}
+
+// wholeIn is the first other domain that has room for all of the task's gang; empty where there is none.
+func wholeIn(s *cluster.View, t cluster.TaskID) string {
 	_, others, _ := cluster.GangDomain(s, t)
 	for i := range others {
-		if c.gang = len(cluster.GangTasks(s, job)); holds(s, job, others[i].Nodes) {
-			c.whole = others[i].Name
-			break
+		if holds(s, s.Task(t).Job, others[i].Nodes) {
+			return others[i].Name
 		}
 	}
-	return c
+	return ""
 }
 
 // conflictOn is the conflict on a node from which the search would have those go.
@@ -407,7 +423,7 @@ func holds(s *cluster.View, job cluster.JobID, nodes []cluster.NodeID) bool {
 	for _, t := range tasks {
 		shape := s.Shape(s.Task(t).Shape)
 		at := 0
-		for at < len(nodes) && !(s.FitsEmpty(s.Task(t).Shape, nodes[at]) && shape.Demand.Fits(free[at])) {
+		for at < len(nodes) && (!s.FitsEmpty(s.Task(t).Shape, nodes[at]) || !shape.Demand.Fits(free[at])) {
 			at++
 		}
 		if at == len(nodes) {
