@@ -197,11 +197,16 @@ func (p *policy) claim(t *sched.Trial, budget int64, out *sched.Plan) {
 	for _, own := range c.list {
 		c.next = min(c.next, own.until)
 	}
+	var tried []cluster.JobID // gangs that lack some, all of which was tried to be brought back
 	for i, g := range list {
 		if g.Len() == 0 { // it came back with others of its gang
 			continue
 		}
-		if i < displacedAtOnce && g.Asleep() && !p.spent(budget) && (moving{p, t, budget, out}).makeWay(g) {
+		may := i < displacedAtOnce && g.Asleep() && !p.spent(budget) && (!g.Short(s) || !slices.Contains(tried, g.Job))
+		if may && g.Short(s) {
+			tried = append(tried, g.Job)
+		}
+		if may && (moving{p, t, budget, out}).makeWay(g) {
 			c.next = s.Now() // the next one of its group may try as well
 			continue
 		}

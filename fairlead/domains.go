@@ -24,8 +24,8 @@ import (
 func (p ganging) inOneDomain(job cluster.JobID, tasks []cluster.TaskID, domains []sched.Domain, ways []way) (best []sched.Action) {
 	s := p.t.View()
 	lacks, alike := int64(cluster.GangLacks(s, job)), !slices.ContainsFunc(tasks, func(t cluster.TaskID) bool { return s.Task(t).Shape != s.Task(tasks[0]).Shape })
-	mark, bucket := p.t.Mark(), p.victims.bucket
-	after, violations := bucket, 0 // of the best
+	from := p.here()
+	after, violations := from, 0 // of the best
 	defer func() { p.claims.within = nil }()
 	for _, instead := range []bool{false, true} {
 		for i := range domains {
@@ -38,30 +38,36 @@ func (p ganging) inOneDomain(job cluster.JobID, tasks []cluster.TaskID, domains 
 			if bundle == nil {
 				continue
 			}
-			spent := p.victims.bucket
-			p.t.Rollback(mark)
+			spent := p.here()
+			p.back(from)
 			violates := evict.Violations(s, bundle)
 			if best == nil || cmp.Or(cmp.Compare(violates, violations), compare(bundle, best)) < 0 {
 				best, after, violations = bundle, spent, violates
 			}
-			p.victims.bucket = bucket
 			p.touch(bundle)
 			if count(best, sched.Place) == len(tasks) && count(best, sched.Evict) == 0 {
 				break
 			}
 		}
 		if best != nil {
-			p.t.Gather()
-			if !p.again(mark, best) {
-				panic("fairlead: a gang cannot be placed in a domain as it was")
+			if p.redo(from, after, best); len(domains) > 1 {
+				p.proof.void() // fewer may suffice in another one
 			}
-			p.t.Gathered()
-			p.victims.bucket = after
-			p.touch(best)
 			return best
 		}
 	}
 	return nil
+}
+
+// redo tries anew what led from one point to the other.
+func (p ganging) redo(from, after point, bundle []sched.Action) {
+	p.t.Gather()
+	if !p.again(from.mark, bundle) {
+		panic("fairlead: a gang cannot be placed in a domain as it was")
+	}
+	p.t.Gathered()
+	p.victims.bucket, *p.proof = after.bucket, after.proof
+	p.touch(bundle)
 }
 
 // compare is less than 0 if fewer have to leave for the first bundle than for the second, or as many, and it places more.

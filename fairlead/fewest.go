@@ -19,41 +19,67 @@ import (
 // these numbers the least sum is taken, as of a knapsack. That is exact where the search on each node is; where one ended at its bound, the same is done with what would have
 // to leave at least by a single kind, and the difference is the gap. Work is in proportion to nodes times tasks on each.
 //
+// Nothing is proven where runs are among those who may leave of which all leave at once: one that makes room on two nodes, or two on one, would count twice. Nor is it for tasks that are not
+// alike, as another one of them may need fewer to leave.
+//
 // It is left to the policy's own order (preempt.go) where slack counts, as of classes with promises; where a budget guards somebody, who is to go last; and for devices.
 
 // returnAtOnce bounds the tasks for which victims are chosen together.
 const returnAtOnce = 64
 
+// proof is how few have to leave for what a gang has lost, as far as that is known.
+type proof struct {
+	least int32
+	said  bool // what comes later says nothing, as it depends on what came before
+}
+
+// atLeast says that so many have to leave.
+func (f *proof) atLeast(least int32) {
+	if !f.said {
+		f.least, f.said = least, true
+	}
+}
+
+// void has nothing said.
+func (f *proof) void() { f.least, f.said = 0, true }
+
+// areAlike reports whether one of the two tasks of a gang is as good as the other.
+func areAlike(s *cluster.View, a, b cluster.TaskID) bool {
+	one, other := s.Task(a), s.Task(b)
+	return one.Shape == other.Shape && one.Priority == other.Priority && one.Class == other.Class
+}
+
 // vacating is a node where room can be made.
 type vacating struct {
-	node  cluster.NodeID
-	score int64             // by the policy's own order
-	who   []evict.Candidate // who may leave, the least important first
-	need  []int32           // how few have to leave for so many tasks
-	least []int32           // the same, as far as is proven
+	node   cluster.NodeID
+	score  int64             // by the policy's own order
+	places int               // so many of the gang may come there at most
+	who    []evict.Candidate // who may leave, the least important first
+	crews  bool              // with some of these others leave
+	need   []int32           // how few have to leave for so many tasks
+	least  []int32           // the same, as far as is proven
 }
 
 // fewestLeave places as many of the tasks as it can where the fewest have to leave, and returns the others.
 func (p ganging) fewestLeave(tasks []cluster.TaskID, plan *sched.Plan) (left []cluster.TaskID) {
 	s := p.t.View()
 	for len(tasks) > 0 {
-		first := s.Task(tasks[0])
-		job := first.Job
+		job := s.Task(tasks[0]).Job
 		lost := max(int(s.Job(job).Gang)-cluster.GangStands(s, job), 0)
-		var alike, others []cluster.TaskID
+		var same, others []cluster.TaskID
 		for _, t := range tasks {
-			if task := s.Task(t); task.Shape == first.Shape && task.Priority == first.Priority && task.Class == first.Class {
-				alike = append(alike, t)
+			if areAlike(s, t, tasks[0]) {
+				same = append(same, t)
 			} else {
 				others = append(others, t)
 			}
 		}
-		some := min(len(alike), returnAtOnce, lost)
-		placed := p.vacate(alike[:some], plan)
-		if alike = alike[placed:]; placed == 0 || placed < some {
-			left, alike = append(left, alike...), nil
+		some := min(len(same), returnAtOnce, lost)
+		placed := p.vacate(same[:some], plan)
+		if same = same[placed:]; placed == 0 || placed < some {
+			left, same = append(left, same...), nil
 		}
-		tasks = append(alike, others...)
+		tasks = append(same, others...)
 	}
 	return left
 }
@@ -93,13 +119,13 @@ func (p ganging) vacate(tasks []cluster.TaskID, plan *sched.Plan) (placed int) {
 	}
 	on, leave := share(nodes, want, func(v *vacating) []int32 { return v.need })
 	_, least := share(nodes, want, func(v *vacating) []int32 { return v.least })
-	if !p.carry(tasks, nodes, on, plan) {
+	if leave == noShare || !p.carry(tasks, nodes, on, plan) {
 		return 0
 	}
-	if p.fewest.Leave == 0 && p.fewest.AtLeast == 0 {
-		p.fewest.AtLeast = least
+	if slices.ContainsFunc(nodes, func(v vacating) bool { return v.crews }) {
+		least = 0
 	}
-	p.fewest.Leave += leave
+	p.proof.atLeast(least)
 	return want
 }
 
@@ -114,18 +140,16 @@ func (p ganging) mayVacate(task cluster.TaskID) (nodes []vacating, may bool) {
 		if int(n) >= s.NodeRows() || !s.FitsEmpty(id, n) || s.Crowded(task, n) || p.claims.keepsOff(n, task, own) || !v.search.Begin(s, id, n) {
 			continue
 		}
-		of := vacating{node: n}
+		of := vacating{node: n, places: placesFor(s, task, n)}
 		for _, c := range evict.Below(v.search.Releasable(s, v.on(s, n)), -int64(own)) {
 			if s.Task(c.Task).Job == s.Task(task).Job {
 				continue
 			}
-			with, _ := cluster.DisruptedTogether(s, s.Task(c.Task).Job)
-			if cluster.Guards(s) && (len(cluster.GuardsOf(s, c.Task)) > 0 || slices.ContainsFunc(with, func(t cluster.TaskID) bool { return len(cluster.GuardsOf(s, t)) > 0 })) {
+			leave, guarded := leavesWith(s, c.Task)
+			if guarded {
 				return nil, false
 			}
-			if c.Price = int64(max(len(with), 1)); s.Task(c.Task).Phase == cluster.Reserved {
-				c.Price = 0 // it does not run, and waits again
-			}
+			c.Price = leave
 			of.who = append(of.who, c)
 		}
 		if first, ok := v.choose(s, id, n, anybody()); ok && first > own {
@@ -138,6 +162,37 @@ func (p ganging) mayVacate(task cluster.TaskID) (nodes []vacating, may bool) {
 	return nodes, true
 }
 
+// leavesWith is how many that run leave with the task, this one included, and whether a budget guards one of those who leave. Who does not run waits again.
+func leavesWith(s *cluster.View, t cluster.TaskID) (leave int64, guarded bool) {
+	with, _ := cluster.DisruptedTogether(s, s.Task(t).Job)
+	if len(with) == 0 {
+		with = []cluster.TaskID{t}
+	}
+	for _, other := range with {
+		if guarded = guarded || cluster.Guards(s) && len(cluster.GuardsOf(s, other)) > 0; s.Task(other).Phase != cluster.Reserved {
+			leave++
+		}
+	}
+	return leave, guarded
+}
+
+// placesFor is how many tasks of the task's gang may still come to the node, by how many of a job may stand on one.
+func placesFor(s *cluster.View, task cluster.TaskID, n cluster.NodeID) int {
+	most, there := s.Shape(s.Task(task).Shape).PerNode, int32(0)
+	for _, t := range s.TasksOn(n) {
+		if other := s.Task(t); other.Job == s.Task(task).Job {
+			there++
+			if its := s.Shape(other.Shape).PerNode; its > 0 && (most == 0 || its < most) {
+				most = its
+			}
+		}
+	}
+	if most == 0 {
+		return math.MaxInt
+	}
+	return int(max(most-there, 0))
+}
+
 // upTo are those of the node who may leave where nobody of a higher standing does.
 func (v *vacating) upTo(level rank) []evict.Candidate { return evict.Below(v.who, -int64(level)+1) }
 
@@ -145,9 +200,9 @@ func (v *vacating) upTo(level rank) []evict.Candidate { return evict.Below(v.who
 func (p ganging) roomIf(task cluster.TaskID, of *vacating, who []evict.Candidate, tasks int) (room int) {
 	s, x := p.t.View(), &p.victims.search
 	id := s.Task(task).Shape
-	for room < tasks {
+	for room < min(tasks, of.places) {
 		x.Copies = int64(room + 1)
-		if !x.Begin(s, id, of.node) || room > 0 && (x.Obstructed() || s.Shape(id).PerNode > 0) {
+		if !x.Begin(s, id, of.node) || room > 0 && x.Obstructed() {
 			break
 		}
 		if _, ok := x.Choose(evict.LeastWorst, who); !ok {
@@ -164,9 +219,15 @@ func (p ganging) countOn(task cluster.TaskID, of *vacating, tasks int) {
 	s, x := p.t.View(), &p.victims.search
 	room := p.roomIf(task, of, of.who, tasks)
 	of.need, of.least = []int32{0}, []int32{0}
+	of.crews = slices.ContainsFunc(of.who, func(c evict.Candidate) bool {
+		with, _ := cluster.DisruptedTogether(s, s.Task(c.Task).Job)
+		return len(with) > 1
+	})
+	obstructed := false
 	for copies := 1; copies <= room; copies++ {
 		x.Copies = int64(copies)
 		x.Begin(s, s.Task(task).Shape, of.node)
+		obstructed = x.Obstructed()
 		least := atLeast(s, x.Lacks(), of.who)
 		leave, ok := x.Choose(evict.LeastSum, of.who)
 		if !ok {
@@ -176,8 +237,30 @@ func (p ganging) countOn(task cluster.TaskID, of *vacating, tasks int) {
 			least = int32(leave)
 		}
 		p.table.Ticks += x.Sets
+		if of.crews {
+			leave = leaveBy(s, x.Victims)
+		}
 		of.need, of.least = append(of.need, int32(leave)), append(of.least, least)
 	}
+	for obstructed && len(of.least) <= min(tasks, of.places) { // more than one might come there all the same
+		of.least = append(of.least, of.least[len(of.least)-1])
+	}
+}
+
+// leaveBy is how many leave with the victims on a node, those of a job that leave all at once counted once.
+func leaveBy(s *cluster.View, victims []evict.Candidate) (leave int64) {
+	var crews []cluster.JobID
+	for i := range victims {
+		job := s.Task(victims[i].Task).Job
+		if slices.Contains(crews, job) {
+			continue
+		}
+		if s.Job(job).Disruption == cluster.DisruptTogether {
+			crews = append(crews, job)
+		}
+		leave += victims[i].Price
+	}
+	return leave
 }
 
 // atLeast is how many have to leave at least by the kind of which most would: the largest runs are taken until there is enough.
@@ -201,12 +284,14 @@ func atLeast(s *cluster.View, lacks []int64, who []evict.Candidate) (least int32
 	return least
 }
 
+// noShare is the sum where there is none.
+const noShare = math.MaxInt32 / 2
+
 // share says how many of the tasks go to each node, so that the sum is the least; of equal sums the nodes that come first have more.
 func share(nodes []vacating, tasks int, of func(*vacating) []int32) (on []int, least int32) {
-	const none = math.MaxInt32 / 2
 	best := make([]int32, tasks+1)
 	for q := 1; q <= tasks; q++ {
-		best[q] = none
+		best[q] = noShare
 	}
 	chosen := make([][]int8, len(nodes))
 	for i := range nodes {

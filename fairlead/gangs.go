@@ -92,13 +92,29 @@ type ganging struct {
 	*policy
 	t       *sched.Trial
 	out     *sched.Plan
-	returns bool          // the gang runs, and has lost some
-	fewest  *sched.Fewest // what is proven of who leaves for these
+	returns bool   // the gang runs, and has lost some
+	proof   *proof // how few have to leave for these
 }
 
 // newGanging is for one gang.
 func newGanging(p *policy, t *sched.Trial, out *sched.Plan, job cluster.JobID) ganging {
-	return ganging{p, t, out, cluster.GangReturns(t.View(), job), &sched.Fewest{}}
+	return ganging{p, t, out, cluster.GangReturns(t.View(), job), &proof{}}
+}
+
+// point is where the search for a bundle goes back to when it leads to none.
+type point struct {
+	mark   int
+	bucket bucket
+	proof  proof
+}
+
+// here is the point at which the search is.
+func (p ganging) here() point { return point{p.t.Mark(), p.victims.bucket, *p.proof} }
+
+// back goes back to a point. What was placed since has to be touched.
+func (p ganging) back(to point) {
+	p.t.Rollback(to.mark)
+	p.victims.bucket, *p.proof = to.bucket, to.proof
 }
 
 // serve places the gang of the group, or lets all of it sleep.
@@ -121,7 +137,7 @@ func (p ganging) serve(g *group) {
 	asks := p.asks(job, groups)
 	bundle := p.place(job, tasks, asks)
 	p.wakeBehind(bundle)
-	p.prove(bundle)
+	p.prove(tasks, bundle)
 	for _, a := range bundle {
 		p.out.Add(a)
 		if a.Kind == sched.Place {
@@ -207,7 +223,7 @@ func (p ganging) together(tasks []cluster.TaskID) []sched.Action {
 
 // gather places one task after the other, in that order; and then, as long as the gang has too few, those who found no room instead of others.
 func (p ganging) gather(job cluster.JobID, tasks []cluster.TaskID, instead bool) []sched.Action {
-	s, mark, bucket := p.t.View(), p.t.Mark(), p.victims.bucket
+	s, from := p.t.View(), p.here()
 	p.t.Gather()
 	defer p.t.Gathered()
 	bundle := p.fill(job, tasks, instead)
@@ -216,10 +232,9 @@ func (p ganging) gather(job cluster.JobID, tasks []cluster.TaskID, instead bool)
 	})
 	tried := bundle
 	if whole {
-		bundle = p.spare(mark, bundle)
+		bundle = p.spare(from.mark, bundle)
 	} else {
-		p.t.Rollback(mark)
-		p.victims.bucket = bucket
+		p.back(from)
 	}
 	p.touch(tried)
 	if !whole {
@@ -250,6 +265,9 @@ func (p ganging) fill(job cluster.JobID, tasks []cluster.TaskID, instead bool) (
 			p.claims.within = most
 			some = p.fill(job, part, instead)
 		}
+		if len(domains) > 1 {
+			p.proof.void() // fewer may suffice in another one
+		}
 		bundle = append(bundle, some...)
 		p.claims.within = outer
 	}
@@ -261,7 +279,7 @@ func (p ganging) fill(job cluster.JobID, tasks []cluster.TaskID, instead bool) (
 func (p ganging) fillOne(job cluster.JobID, part []cluster.TaskID, domains []sched.Domain, instead bool) (some []sched.Action, most *sched.Domain) {
 	best := 0
 	for i := range domains {
-		mark, bucket := p.t.Mark(), p.victims.bucket
+		from := p.here()
 		p.claims.within = &domains[i]
 		some := p.fill(job, part, instead)
 		placed := count(some, sched.Place)
@@ -271,8 +289,7 @@ func (p ganging) fillOne(job cluster.JobID, part []cluster.TaskID, domains []sch
 		if placed > best {
 			best, most = placed, &domains[i]
 		}
-		p.t.Rollback(mark)
-		p.victims.bucket = bucket
+		p.back(from)
 		p.touch(some)
 	}
 	return nil, most

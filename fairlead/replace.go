@@ -3,6 +3,7 @@ package fairlead
 import (
 	"cmp"
 	"fmt"
+	"math"
 	"slices"
 
 	"fairlead.dev/fairlead/cluster"
@@ -42,16 +43,17 @@ func (p ganging) comeBack(job cluster.JobID, tasks []cluster.TaskID) []sched.Act
 	return bundle
 }
 
-// prove says of the bundle how few have to leave for it, if that is known.
-func (p ganging) prove(bundle []sched.Action) {
+// prove says of the bundle, which is for some of these tasks, how few have to leave for it, if that is known. Where not all tasks are alike, others of them, or in other places, may have needed fewer.
+func (p ganging) prove(tasks []cluster.TaskID, bundle []sched.Action) {
 	s, leave := p.t.View(), int32(0)
 	for _, a := range bundle {
 		if a.Kind == sched.Evict && s.Task(a.Task).Phase == cluster.Leaving {
 			leave++
 		}
 	}
-	if leave > 0 && p.fewest.Leave > 0 {
-		p.out.Proves(sched.Fewest{Leave: leave, AtLeast: min(p.fewest.AtLeast, leave)})
+	mixed := slices.ContainsFunc(tasks, func(t cluster.TaskID) bool { return !areAlike(s, t, tasks[0]) })
+	if least := p.proof.least; least > 0 && least <= leave && !mixed {
+		p.out.Proves(sched.Fewest{Leave: leave, AtLeast: least})
 	}
 }
 
@@ -59,7 +61,8 @@ func (p ganging) prove(bundle []sched.Action) {
 func (p moving) bringBack(g *group) bool {
 	m, s, job := &p.moves, p.t.View(), g.Job
 	tasks := []cluster.TaskID{p.waiting.First(g)}
-	if lacks := cluster.GangLacks(s, job); lacks > 0 {
+	lacks := cluster.GangLacks(s, job)
+	if lacks > 0 {
 		tasks = slices.DeleteFunc(slices.Clone(cluster.GangTasks(s, job)), func(t cluster.TaskID) bool {
 			other := p.waiting.Of(t)
 			return other == nil || other.Job != job
@@ -73,32 +76,29 @@ func (p moving) bringBack(g *group) bool {
 	}
 	p.t.Gather()
 	defer p.t.Gathered()
-	mark, bucket, of := p.t.Mark(), p.victims.bucket, newGanging(p.policy, p.t, p.out, job)
+	of := newGanging(p.policy, p.t, p.out, job)
+	from := of.here()
 	m.bundle = append(m.bundle[:0], of.fill(job, tasks, true)...)
 	for _, a := range m.bundle {
 		p.touch(a)
 	}
-	gain, moved := worth.Value(0), 0
-	for _, task := range tasks {
-		if s.Task(task).Phase != cluster.Waiting || moved > 0 && cluster.GangLacks(s, job) == 0 {
-			continue
-		}
-		more, least, ok := p.moveFewest(task)
-		if !ok {
-			continue
-		}
-		if gain += more; moved == 0 && of.fewest.Leave == 0 {
-			of.fewest.AtLeast = least
-		}
-		of.fewest.Leave++
-		moved++
+	evicts := count(m.bundle, sched.Evict)
+	gain, moved := p.moveFor(tasks, lacks > 0, of.proof)
+	if moved > 0 && evicts > 0 {
+		of.proof.void() // moves alone may disturb fewer
 	}
-	if moved == 0 || cluster.GangLacks(s, job) > 0 {
-		p.undo(mark)
-		p.victims.bucket = bucket
+	comes := slices.ContainsFunc(m.bundle, func(a sched.Action) bool { return a.Kind == sched.Place && s.Task(a.Task).Job == job })
+	goes := slices.ContainsFunc(m.bundle, func(a sched.Action) bool { return a.Kind == sched.Evict && s.Task(a.Task).Job == job })
+	if !comes || goes || cluster.GangLacks(s, job) > 0 {
+		of.back(from)
+		of.touch(m.bundle)
 		return false
 	}
-	of.prove(m.bundle)
+	if moved == 0 {
+		of.touch(m.bundle)
+		m.bundle = append(m.bundle[:0], of.spare(from.mark, m.bundle)...)
+	}
+	of.prove(tasks, m.bundle)
 	for _, a := range m.bundle {
 		if a.Kind == sched.Place && s.Task(a.Task).Job == job {
 			p.waiting.Leave(a.Task)
@@ -110,6 +110,44 @@ func (p moving) bringBack(g *group) bool {
 	return true
 }
 
+// moveFor moves others out of the way of those of the tasks that still wait, as a part of the bundle: of a gang that lacks some until it lacks none, or cannot have its number any more. It returns for
+// how many.
+func (p moving) moveFor(tasks []cluster.TaskID, lacks bool, proof *proof) (gain worth.Value, moved int) {
+	s := p.t.View()
+	var failed []cluster.TaskID
+	waits := func(task cluster.TaskID) bool {
+		return s.Task(task).Phase == cluster.Waiting && !slices.ContainsFunc(failed, func(t cluster.TaskID) bool { return areAlike(s, t, task) }) // room only shrinks
+	}
+	tried := 0
+	for i, task := range tasks {
+		if !waits(task) {
+			continue
+		}
+		if tried == returnAtOnce || tried > 0 && p.spent(p.budget) {
+			break
+		}
+		if lacks {
+			left := 0
+			for _, t := range tasks[i:] {
+				left += one(waits(t))
+			}
+			if short := cluster.GangLacks(s, s.Task(task).Job); short == 0 || short > min(left, returnAtOnce-tried) {
+				break
+			}
+		}
+		tried++
+		more, least, ok := p.moveFewest(task)
+		if !ok {
+			failed = append(failed, task)
+			continue
+		}
+		gain += more
+		proof.atLeast(least)
+		moved++
+	}
+	return gain, moved
+}
+
 // clearing is a node that others might leave for a task.
 type clearing struct {
 	node  cluster.NodeID
@@ -119,29 +157,21 @@ type clearing struct {
 	least int32             // the same, as far as is proven
 }
 
-// moveFewest places the task where the fewest have to move, as a part of the bundle, and returns how many have to at least.
+// moveFewest places the task where the fewest have to move, as a part of the bundle, and returns how many have to at least, whatever the node.
 func (p moving) moveFewest(task cluster.TaskID) (gain worth.Value, least int32, ok bool) {
 	m, s, v := &p.moves, p.t.View(), &p.victims
-	list, own := p.clearings(task), p.who.waiting(s, s.Task(task))
+	own := p.who.waiting(s, s.Task(task))
+	list, floor := p.clearings(task)
 	mayLeave := func(t cluster.TaskID) bool { return p.mayLeave(t, own) }
-	exact := true
 	for range waysTried {
 		if len(list) == 0 {
 			return 0, 0, false
 		}
-		at := 0
-		for i := range list {
-			if cmp.Or(cmp.Compare(list[i].leave, list[at].leave), cmp.Compare(list[i].lack, list[at].lack)) < 0 {
-				at = i
-			}
-		}
+		at := first(list)
 		c := &list[at]
-		if exact {
-			least = max(least, c.least)
-		}
 		v.search.Begin(s, s.Task(task).Shape, c.node)
 		v.search.Choose(evict.LeastSum, c.who)
-		lost, stuck := int64(0), cluster.NoTask
+		lost, stuck, exact := int64(0), cluster.NoTask, false
 		for i := range v.search.Victims {
 			lost = min(lost+v.loss(s, s.Task(v.search.Victims[i].Task)), mostLoss)
 		}
@@ -150,19 +180,36 @@ func (p moving) moveFewest(task cluster.TaskID) (gain worth.Value, least int32, 
 		})
 		if lost <= p.waitingWork(task) {
 			if gain, stuck, ok = p.moveOut(c.node, task, mayLeave); ok {
-				return gain, least, true
+				for i := range list {
+					floor = min(floor, list[i].least)
+				}
+				return gain, floor, true
 			}
-			// Who went before may have taken its place.
-			exact = exact && len(m.list) > 0 && stuck == m.list[0]
-		} else {
-			exact = false
+			exact = len(m.list) > 0 && stuck == m.list[0] // of others who went before may have taken the place
 		}
+		if !exact { // what is found from here on says nothing of the node
+			floor = min(floor, c.least)
+		}
+		bound := c.least
 		c.who = slices.DeleteFunc(c.who, func(o evict.Candidate) bool { return o.Task == stuck })
 		if stuck == cluster.NoTask || !p.countOn(task, c) {
+			if v.search.Violations > 0 {
+				floor = min(floor, bound)
+			}
 			list = slices.Delete(list, at, at+1)
 		}
 	}
 	return 0, 0, false
+}
+
+// first is which node is tried first: where the fewest have to go, and of these that which lacks least.
+func first(list []clearing) (at int) {
+	for i := range list {
+		if cmp.Or(cmp.Compare(list[i].leave, list[at].leave), cmp.Compare(list[i].lack, list[at].lack)) < 0 {
+			at = i
+		}
+	}
+	return at
 }
 
 // one is 1 for what is so.
@@ -188,8 +235,8 @@ func (p moving) countOn(task cluster.TaskID, c *clearing) bool {
 	return ok && leave > 0 && x.Violations == 0
 }
 
-// clearings are the nodes where others might leave for the task.
-func (p moving) clearings(task cluster.TaskID) (list []clearing) {
+// clearings are the nodes where others might leave for the task, and how few have to at least on those of the others where a budget would be violated.
+func (p moving) clearings(task cluster.TaskID) (list []clearing, floor int32) {
 	m, s, v := &p.moves, p.t.View(), &p.victims
 	id, own, job := s.Task(task).Shape, p.who.waiting(s, s.Task(task)), s.Task(task).Job
 	m.tenants.Rule = func(s *cluster.View, c *evict.Candidate) bool {
@@ -198,6 +245,7 @@ func (p moving) clearings(task cluster.TaskID) (list []clearing) {
 	}
 	m.tenants.ForgetAll()
 	v.search.Anyhow = false
+	floor = math.MaxInt32
 	for _, n := range p.table.Order.At {
 		if int(n) >= s.NodeRows() || !s.FitsEmpty(id, n) || p.claims.keepsOff(n, task, own) || s.Crowded(task, n) || s.Breaks(id, n).Refused() {
 			continue
@@ -205,10 +253,12 @@ func (p moving) clearings(task cluster.TaskID) (list []clearing) {
 		c := clearing{node: n, lack: lacking(s, s.Shape(id).Demand, n), who: slices.Clone(v.search.Releasable(s, m.tenants.On(s, n)))}
 		if p.countOn(task, &c) {
 			list = append(list, c)
+		} else if v.search.Violations > 0 {
+			floor = min(floor, c.least)
 		}
 	}
 	p.table.Ticks += int64(s.NodeRows())
-	return list
+	return list, floor
 }
 
 // mayMove reports whether the run may go to another node for a task of that rank.
@@ -242,7 +292,7 @@ type conflict struct {
 	sched.OfTask
 	node    string // empty where no node has room for it even if all others left
 	leave   int32  // how few would have to go
-	fewer   bool   // that is proven
+	least   int32  // the same on any node, as far as is proven
 	stay    int32  // of these are no less important
 	above   int32  // and of those more important
 	wait    cluster.Time
@@ -255,11 +305,14 @@ type conflict struct {
 func (c conflict) Text([]cluster.Kind) string {
 	text := "no node there has room for it even if all others left who may leave"
 	if c.node != "" {
-		fewest := "at least"
-		if !c.fewer {
-			fewest = "no more than"
+		fewest := fmt.Sprintf("at least %d", c.leave)
+		if c.least < c.leave {
+			fewest = fmt.Sprintf("no more than %d", c.leave)
+			if c.least > 0 {
+				fewest += fmt.Sprintf(", and at least %d,", c.least)
+			}
 		}
-		text = fmt.Sprintf("%s %d would have to go there, from node %s, of which %d may not be evicted for it", fewest, c.leave, c.node, c.stay)
+		text = fmt.Sprintf("%s would have to go there, from node %s, of which %d may not be evicted for it", fewest, c.node, c.stay)
 		switch {
 		case c.stay == 0: // what keeps them is said elsewhere
 		case c.above > 0:
@@ -293,11 +346,26 @@ func (p explanation) conflictOf(t cluster.TaskID) (c conflict) {
 		}
 		return s.Task(c.Task).Job != job
 	}}
+	least := int32(math.MaxInt32)
 	for _, n := range p.table.Order.At {
-		if int(n) >= s.NodeRows() || !s.FitsEmpty(id, n) || s.Breaks(id, n).Refused() || !x.Begin(s, id, n) {
+		if int(n) >= s.NodeRows() || !s.FitsEmpty(id, n) || !x.Begin(s, id, n) {
 			continue
 		}
-		if _, ok := x.Choose(evict.LeastSum, x.Releasable(s, tenants.On(s, n))); !ok || len(x.Victims) == 0 {
+		if s.Breaks(id, n).Refused() {
+			if inTheWay, helps := cluster.Obstacles(s, id, n, nil); helps { // it may be for one run alone that it is kept off
+				least = min(least, int32(min(len(inTheWay), 1)))
+			}
+			continue
+		}
+		who := x.Releasable(s, tenants.On(s, n))
+		bound := atLeast(s, x.Lacks(), who)
+		if _, ok := x.Choose(evict.LeastSum, who); !ok {
+			continue
+		}
+		if x.Proven {
+			bound = int32(len(x.Victims))
+		}
+		if least = min(least, bound); len(x.Victims) == 0 {
 			continue
 		}
 		one := p.conflictOn(n, &x, own)
@@ -305,23 +373,29 @@ func (p explanation) conflictOf(t cluster.TaskID) (c conflict) {
 			c = one
 		}
 	}
+	c.least = least
 	c.noMoves = p.moves.off || s.Shape(id).NeverPreempts
 	if waited := s.Now() - s.Task(t).Account.Since; p.claims.patience < cluster.Never && waited < p.claims.patience {
 		c.wait = p.claims.patience
 	}
+	c.gang, c.whole = len(cluster.GangTasks(s, job)), wholeIn(s, t)
+	return c
+}
+
+// wholeIn is the first other domain that has room for all of the task's gang; empty where there is none.
+func wholeIn(s *cluster.View, t cluster.TaskID) string {
 	_, others, _ := cluster.GangDomain(s, t)
 	for i := range others {
-		if c.gang = len(cluster.GangTasks(s, job)); holds(s, job, others[i].Nodes) {
-			c.whole = others[i].Name
-			break
+		if holds(s, s.Task(t).Job, others[i].Nodes) {
+			return others[i].Name
 		}
 	}
-	return c
+	return ""
 }
 
 // conflictOn is the conflict on a node from which the search would have those go.
 func (p explanation) conflictOn(n cluster.NodeID, x *evict.Search, own rank) conflict {
-	c := conflict{node: p.s.NodeSpec(n).Name, leave: int32(len(x.Victims)), fewer: x.Proven}
+	c := conflict{node: p.s.NodeSpec(n).Name, leave: int32(len(x.Victims))}
 	for i := range x.Victims {
 		r, _ := p.who.running(p.s, p.s.Task(x.Victims[i].Task))
 		if r <= own {
@@ -348,10 +422,11 @@ func holds(s *cluster.View, job cluster.JobID, nodes []cluster.NodeID) bool {
 	}
 	for _, t := range tasks {
 		shape := s.Shape(s.Task(t).Shape)
-		at := slices.IndexFunc(nodes, func(n cluster.NodeID) bool {
-			return s.FitsEmpty(s.Task(t).Shape, n) && shape.Demand.Fits(free[slices.Index(nodes, n)])
-		})
-		if at < 0 {
+		at := 0
+		for at < len(nodes) && (!s.FitsEmpty(s.Task(t).Shape, nodes[at]) || !shape.Demand.Fits(free[at])) {
+			at++
+		}
+		if at == len(nodes) {
 			return false
 		}
 		for k, q := range shape.Demand {
