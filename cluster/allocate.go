@@ -1,9 +1,6 @@
 package cluster
 
-import (
-	"math"
-	"slices"
-)
+import "math"
 
 // This file and grant.go are the only places where a decision changes an allocation. Place
 // and Evict check everything against the state as it is, and refuse rather
@@ -303,38 +300,50 @@ func (s *State) Evict(t TaskID) Refusal {
 	return Refusal{}
 }
 
-// Promote lets the longest-reserved task of the node start if what it waited
-// for has left, with its gang if it is of one; whole says that it is known of the others of this gang that they can begin, too. It lets it wait again if its room is lost for good, as when an
+// Promote lets a reserved task of the node start, the one that has been so for longest of those who can: what it waited
+// for has left, and there is room beside those who were reserved before it and wait on, so that none of them waits longer for it. Who is of a gang starts
+// only if that is the given one, which is known to begin as a whole; see GangBegins. Promote lets a task wait again if its room is lost for good, as when an
 // eviction was refused, or if the node, or a constraint that binds who comes, does not admit it any more. It returns
 // the task, its new phase, and false when there is nothing to do.
-func (s *State) Promote(n NodeID, whole JobID) (TaskID, Phase, bool) {
+func (s *State) Promote(n NodeID, begins JobID) (TaskID, Phase, bool) {
 	if !s.NodeLive(n) || s.node[n].reserved == 0 {
 		return 0, Absent, false
 	}
-	at := slices.IndexFunc(s.node[n].tasks, func(t TaskID) bool { return s.task[t].Phase == Reserved })
-	t := s.node[n].tasks[at]
+	left := leftNow(s, n, nil)
+	for _, t := range s.node[n].tasks {
+		if s.task[t].Phase != Reserved {
+			continue
+		}
+		job := s.task[t].Job
+		switch feasible, could := promotion(s, t, left); {
+		case !feasible:
+			s.leaveNode(t)
+		case could && (job == begins || !IsGang(&s.View, job)):
+			s.node[n].reserved--
+			s.setPhase(t, Starting)
+			noteUnkept(s, t)
+		default:
+			add(left, s.Demand(t), -1)
+			continue
+		}
+		s.noteTask(t)
+		s.noteNode(n)
+		return t, s.task[t].Phase, true
+	}
+	return 0, Absent, false
+}
+
+// promotion reports of a reserved task whether its room will be its own, and whether it could begin now, where so much of its node is left
+// for it.
+func promotion(s *State, t TaskID, left Vector) (feasible, could bool) {
+	n := s.task[t].Node
 	now, later := letIn(&s.View, t, n)
-	feasible := later && (now || anyLeaves(&s.View, n)) && s.reservationFeasible(t, n)
-	start := now && feasible && s.devicesStand(t, n)
+	feasible = later && (now || anyLeaves(&s.View, n)) && s.reservationFeasible(t, n)
+	could = now && feasible && s.devicesStand(t, n)
 	for k, q := range s.Demand(t) {
-		start = start && (q == 0 || s.standing(n, k)+q <= s.Limit(n)[k])
+		could = could && (q == 0 || q <= left[k])
 	}
-	switch job := s.task[t].Job; {
-	case start && job != whole && !GangBegins(s, job):
-		return 0, Absent, false
-	case start:
-		s.node[n].reserved--
-		s.setPhase(t, Starting)
-		noteUnkept(s, t)
-	case !feasible:
-		s.leaveNode(t)
-		giveUpGang(s, job)
-	default:
-		return 0, Absent, false
-	}
-	s.noteTask(t)
-	s.noteNode(n)
-	return t, s.task[t].Phase, true
+	return feasible, could
 }
 
 // reservationFeasible reports whether the room that the task holds on the node, and that
@@ -353,14 +362,21 @@ func (s *State) reservationFeasible(t TaskID, n NodeID) bool {
 	return s.devicesFeasible(n, s.task[t].heldOn(n))
 }
 
-// standing is the part of the node's used quantity that is physically there:
-// all but what is reserved.
-func (s *State) standing(n NodeID, k int) int64 {
-	q := s.Used(n)[k]
+// leftNow appends what the node has left beside all that is physically there, which is all but what is reserved. It may be less than nothing.
+func leftNow(s *State, n NodeID, to Vector) Vector {
+	to = append(to, s.Limit(n)...)
+	add(to, s.Used(n), -1)
 	for _, t := range s.node[n].tasks {
 		if s.task[t].Node != n || s.task[t].Phase == Reserved {
-			q -= s.roomOn(t, n).demand[k]
+			add(to, s.roomOn(t, n).demand, 1)
 		}
 	}
-	return q
+	return to
+}
+
+// add adds a quantity of each kind, or takes it away.
+func add(to, quantities Vector, sign int64) {
+	for k, q := range quantities {
+		to[k] += sign * q
+	}
 }

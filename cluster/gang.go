@@ -13,8 +13,8 @@ import (
 // refused or who was evicted leaves the others where they are, and comes back with as many as
 // bring the gang to its number again.
 //
-// Who has a place waits there until as many as the gang is to have can begin, or have begun: some of their nodes may have to be left by others first. If it turns out that
-// one of them has lost its place, the others give theirs up and the gang waits as a whole, unless it has its number without that one.
+// Who has a place waits there until as many as the gang is to have can begin, or have begun: some of their nodes may have to be left by others first. If one of them loses
+// its place before any has begun, in whichever way, the others give theirs up and the gang waits as a whole, unless it has its number without that one.
 
 // IsGang reports whether some of the job's tasks are placed together or not at all.
 func IsGang(v *View, j JobID) bool { return v.job[j].Gang > 1 }
@@ -29,17 +29,18 @@ func GangHas(v *View, j JobID) int {
 	return int(v.job[j].over) + GangStands(v, j)
 }
 
-// GangBegins reports whether as many of a gang as are to run, or as have a place if these are fewer, have begun or could now: what they waited for has left. It is true of a job that is no gang.
+// GangBegins reports whether as many of a gang as are to run have begun, or could now: what they waited for has left. Of one of which some have
+// begun already it is enough that who has a place can. It is true of a job that is no gang.
 func GangBegins(s *State, j JobID) bool {
 	if !IsGang(&s.View, j) {
 		return true
 	}
-	has := GangHas(&s.View, j)
-	spare := has - min(has, int(s.job[j].Gang)) // so many need not begin with the others
-	reserved := 0
-	for _, t := range s.job[j].members {
-		reserved += count(s.task[t].Phase == Reserved)
+	if gangFails(s, j) {
+		return false
 	}
+	spare := max(GangHas(&s.View, j)-int(s.job[j].Gang), 0) // so many need not begin with the others
+	reserved := gangReserved(&s.View, j)
+	var scratch Vector
 	for _, t := range s.job[j].members {
 		if reserved <= spare {
 			return true
@@ -47,47 +48,46 @@ func GangBegins(s *State, j JobID) bool {
 		if s.task[t].Phase != Reserved {
 			continue
 		}
-		if reserved--; !couldBegin(s, t) {
+		var could bool
+		if could, scratch = couldBegin(s, t, scratch); !could {
 			if spare--; spare < 0 {
 				return false
 			}
 		}
+		reserved--
 	}
 	return true
 }
 
-func count(yes bool) int {
-	if yes {
-		return 1
+// gangReserved is how many tasks of a gang have a place and have not begun.
+func gangReserved(v *View, j JobID) (reserved int) {
+	for _, t := range v.job[j].members {
+		if v.task[t].Phase == Reserved {
+			reserved++
+		}
 	}
-	return 0
+	return reserved
 }
 
-// couldBegin reports whether what a reserved task waited for has left its node, beside those who were reserved there before it.
-func couldBegin(s *State, t TaskID) bool {
+// gangFails reports whether a gang has lost places, so that too few are left, before any of it has begun.
+func gangFails(s *State, j JobID) bool {
+	return GangLacks(&s.View, j) > 0 && GangStands(&s.View, j) == gangReserved(&s.View, j)
+}
+
+// couldBegin reports whether a reserved task could begin on its node, beside those who were reserved there before it. The scratch is for the next call.
+func couldBegin(s *State, t TaskID, scratch Vector) (could bool, left Vector) {
 	n := s.task[t].Node
-	now, later := letIn(&s.View, t, n)
-	if !now || !later || !s.reservationFeasible(t, n) || !s.devicesStand(t, n) {
-		return false
-	}
-	for k, q := range s.Demand(t) {
-		if q == 0 {
-			continue
+	left = leftNow(s, n, scratch[:0])
+	for _, before := range s.node[n].tasks {
+		if before == t {
+			break
 		}
-		q += s.standing(n, k)
-		for _, before := range s.node[n].tasks {
-			if before == t {
-				break
-			}
-			if s.task[before].Phase == Reserved {
-				q += s.roomOn(before, n).demand[k]
-			}
-		}
-		if q > s.Limit(n)[k] {
-			return false
+		if s.task[before].Phase == Reserved {
+			add(left, s.Demand(before), -1)
 		}
 	}
-	return true
+	_, could = promotion(s, t, left)
+	return could, left
 }
 
 // Hold has a task of a gang that has been placed wait where it is for others of it. Nobody has been told of its run.
@@ -97,9 +97,9 @@ func Hold(s *State, t TaskID) {
 	s.noteTask(t)
 }
 
-// giveUpGang has the tasks of a gang that hold a place and have not begun wait again, as they are too few.
-func giveUpGang(s *State, j JobID) {
-	if GangLacks(&s.View, j) == 0 {
+// GiveUpGang has the tasks of a gang that hold a place wait again if they have become too few before any of it has begun.
+func GiveUpGang(s *State, j JobID) {
+	if !IsGang(&s.View, j) || !gangFails(s, j) {
 		return
 	}
 	for _, t := range s.job[j].members {

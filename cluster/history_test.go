@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"os"
+	"slices"
 	"testing"
 )
 
@@ -36,6 +37,7 @@ type history struct {
 	placed, promised int              // placements that were accepted, those that have to wait for room
 	resized, granted int              // grants that were changed, placements that were granted more than they ask for
 	stopped          int
+	gangs            int                 // how often some of a gang who waited for others began
 	violates         map[bool]int        // what was predicted to violate nothing, or something
 	spared           map[[2]uint32]int32 // by node and budget, how many runs could leave
 	guarded          int                 // of these, in all looks
@@ -275,7 +277,11 @@ func (h *history) step() (string, error) {
 		if !r.Refused() && h.s.Task(t).Phase != Starting {
 			h.promised++
 		}
-		what, err = fmt.Sprintf("place task row %d on node row %d: %s", t, n, r.Code), h.settle(n)
+		what = fmt.Sprintf("place task row %d on node row %d: %s", t, n, r.Code)
+		if !r.Refused() {
+			err = h.hold(t)
+		}
+		err = errors.Join(err, h.settle(n))
 	case op < 112:
 		t := h.evictable()
 		spared := int(t) < h.s.TaskRows() && h.s.Task(t).Protection().Until > h.s.Now()
@@ -306,11 +312,62 @@ func (h *history) step() (string, error) {
 	return what, err
 }
 
-// settle promotes on a node until there is nothing left to promote, as the
+// hold has a task that was placed wait for others of its gang, if it is of one, and places those.
+func (h *history) hold(t TaskID) error {
+	for _, other := range slices.Clone(GangTasks(&h.s.View, h.s.Task(t).Job)) {
+		if h.s.Task(other).Phase == Waiting {
+			if _, err := h.place(other, h.node()); err != nil {
+				return err
+			}
+		}
+		if h.s.Task(other).Phase == Starting && IsGang(&h.s.View, h.s.Task(t).Job) {
+			Hold(h.s, other)
+		}
+	}
+	return nil
+}
+
+// settle promotes on a node until there is nothing left to promote, and has the gangs that are reserved there begin, or give their places up, as the
 // core does whenever a node was touched.
 func (h *history) settle(n NodeID) error {
+	if err := h.promote(n, NoJob); err != nil || !h.s.NodeLive(n) {
+		return err
+	}
+	for _, t := range slices.Clone(h.s.TasksOn(n)) {
+		if h.s.Task(t).Phase != Reserved {
+			continue
+		}
+		if err := h.settleGang(h.s.Task(t).Job); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// settleGang has a gang begin if it can. It must not do so in part.
+func (h *history) settleGang(j JobID) error {
+	GiveUpGang(h.s, j)
+	if !IsGang(&h.s.View, j) || gangReserved(&h.s.View, j) == 0 || !GangBegins(h.s, j) {
+		return nil
+	}
+	for _, t := range GangTasks(&h.s.View, j) {
+		if task := h.s.Task(t); task.Phase == Reserved {
+			if err := h.promote(task.Node, j); err != nil {
+				return err
+			}
+		}
+	}
+	if has, waits := GangHas(&h.s.View, j), gangReserved(&h.s.View, j); has-waits < min(has, int(h.s.Job(j).Gang)) {
+		return fmt.Errorf("job row %d, a gang of %d, begins in part: %d have a place, and %d of these wait", j, h.s.Job(j).Gang, has, waits)
+	}
+	h.gangs++
+	return nil
+}
+
+// promote promotes on a node until there is nothing left to promote, and of gangs those of one.
+func (h *history) promote(n NodeID, begins JobID) error {
 	for range historyTasks + 1 {
-		t, phase, ok := h.s.Promote(n, NoJob)
+		t, phase, ok := h.s.Promote(n, begins)
 		if !ok {
 			return nil
 		}
@@ -583,7 +640,7 @@ func TestHistories(t *testing.T) {
 	}
 	ran, placed, promised := map[string]int{}, 0, 0
 	resized, granted, stopped := 0, 0, 0
-	violates, softly, late, waits, guarded := map[bool]int{}, 0, 0, 0, 0
+	violates, softly, late, waits, guarded, gangs := map[bool]int{}, 0, 0, 0, 0, 0
 	for seed := range seeds {
 		data := historyBytes(seed, 4000)
 		data[0] = byte(seed) // every mode in turn
@@ -600,8 +657,11 @@ func TestHistories(t *testing.T) {
 		resized, granted, stopped = resized+h.resized, granted+h.granted, stopped+h.stopped
 		violates[false], violates[true] = violates[false]+h.violates[false], violates[true]+h.violates[true]
 		softly += h.softly
-		late, waits = late+h.late, waits+h.waits
+		late, waits, gangs = late+h.late, waits+h.waits, gangs+h.gangs
 		guarded += h.guarded
+	}
+	if gangs == 0 {
+		t.Error("nobody of a gang began who waited for others")
 	}
 	if guarded < int(seeds) {
 		t.Errorf("runs of %d nodes were guarded by budgets", guarded)

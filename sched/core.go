@@ -25,6 +25,7 @@ type Core struct {
 	ledger    Ledger
 	spared    spared
 	before    []cluster.Violation // scratch of commit
+	asked     []cluster.JobID     // gangs at which notice has yet to look
 	filters   Filters             // nil where the world says nothing of its sets
 }
 
@@ -170,51 +171,65 @@ func (c *Core) assign(j cluster.JobID) {
 }
 
 // notice looks at what the events changed: who has cause for a round, but for
-// lanes that ignore outcomes, and which reserved tasks may start.
+// lanes that ignore outcomes, and which reserved tasks may start, or have to give their places up.
 func (c *Core) notice(out []Decision) []Decision {
-	for c.noticed < c.state.LogEnd() {
+	for c.noticed < c.state.LogEnd() || len(c.asked) > 0 {
+		if c.noticed == c.state.LogEnd() {
+			out = settleGangs(c, out)
+			continue
+		}
 		touches, ok := c.state.ChangesSince(c.noticed)
 		if !ok {
 			panic("sched: the change log was trimmed past what the core has read")
 		}
-		touch := touches[0]
 		c.noticed++
-		switch touch.Table {
-		case cluster.Nodes:
-			out = c.noticeNode(cluster.NodeID(touch.Row), out)
-		case cluster.Sets:
-			if touch.Node != cluster.NoNode {
-				out = c.noticeNode(touch.Node, out)
-			}
-		case cluster.Tasks:
-			t := c.state.Task(cluster.TaskID(touch.Row))
-			if t.Phase == cluster.Waiting || t.Phase == cluster.Gated || t.Phase == cluster.Absent {
-				out = promoteGang(c, t.Job, cluster.NoJob, out) // with fewer now
-			}
-			if lane := c.ownerOf(t); lane != noLane && t.Phase == cluster.Waiting && !c.lanes[lane].When.IgnoreOutcomes {
-				c.lanes[lane].dirty = true
-			}
-		case cluster.Classes:
-			c.reclassed = c.noticed
-			c.markLanesDirty()
-		case cluster.Constraints:
-			c.markLanesDirty()
-		case cluster.Jobs:
-			if cluster.IsGang(&c.state.View, cluster.JobID(touch.Row)) {
-				c.markLanesDirty()
-				out = promoteGang(c, cluster.JobID(touch.Row), cluster.NoJob, out)
-			}
-		case cluster.Shapes, cluster.Guarding, cluster.Tables:
+		out = c.noticeTouch(touches[0], out)
+	}
+	return out
+}
+
+// noticeTouch is notice of one change.
+func (c *Core) noticeTouch(touch cluster.Touch, out []Decision) []Decision {
+	switch touch.Table {
+	case cluster.Nodes:
+		return c.noticeNode(cluster.NodeID(touch.Row), out)
+	case cluster.Sets:
+		if touch.Node != cluster.NoNode {
+			return c.noticeNode(touch.Node, out)
 		}
+	case cluster.Tasks:
+		t := c.state.Task(cluster.TaskID(touch.Row))
+		if t.Phase == cluster.Waiting || t.Phase == cluster.Gated || t.Phase == cluster.Absent {
+			askGang(c, t.Job) // it has fewer now
+		}
+		if t.Phase == cluster.Reserved && !cluster.IsGang(&c.state.View, t.Job) {
+			out = c.promote(t.Node, cluster.NoJob, out) // it may have been of a gang until now
+		}
+		if lane := c.ownerOf(t); lane != noLane && t.Phase == cluster.Waiting && !c.lanes[lane].When.IgnoreOutcomes {
+			c.lanes[lane].dirty = true
+		}
+	case cluster.Classes:
+		c.reclassed = c.noticed
+		c.markLanesDirty()
+	case cluster.Constraints:
+		c.markLanesDirty()
+	case cluster.Jobs:
+		if cluster.IsGang(&c.state.View, cluster.JobID(touch.Row)) {
+			c.markLanesDirty()
+			askGang(c, cluster.JobID(touch.Row))
+		}
+	case cluster.Shapes, cluster.Guarding, cluster.Tables:
 	}
 	return out
 }
 
 // noticeNode gives every lane that does not ignore outcomes cause for a round if anybody
-// waits, and lets reserved tasks of the node start.
+// waits, lets reserved tasks of the node start, and asks for the gangs of others.
 func (c *Core) noticeNode(n cluster.NodeID, out []Decision) []Decision {
 	c.markLanesDirty()
-	return c.promote(n, cluster.NoJob, out)
+	out = c.promote(n, cluster.NoJob, out)
+	askGangsOn(c, n)
+	return out
 }
 
 // markLanesDirty gives every lane that does not ignore outcomes cause for a round if anybody waits.
@@ -224,10 +239,10 @@ func (c *Core) markLanesDirty() {
 	}
 }
 
-// promote lets reserved tasks of the node start, as far as there is room, and the others of their gangs, of which one may be known to be whole.
-func (c *Core) promote(n cluster.NodeID, whole cluster.JobID, out []Decision) []Decision {
+// promote lets reserved tasks of the node start, as far as there is room, but of gangs those of the one that begins.
+func (c *Core) promote(n cluster.NodeID, begins cluster.JobID, out []Decision) []Decision {
 	for {
-		t, phase, ok := c.state.Promote(n, whole)
+		t, phase, ok := c.state.Promote(n, begins)
 		if !ok {
 			return out
 		}
@@ -237,9 +252,6 @@ func (c *Core) promote(n cluster.NodeID, whole cluster.JobID, out []Decision) []
 			d.Purpose = c.ledger.placed(t)
 			out = append(out, d)
 			c.spared.begins(c, t)
-			if job := c.state.Task(t).Job; job != whole {
-				out = promoteGang(c, job, job, out)
-			}
 		}
 	}
 }
@@ -477,9 +489,9 @@ func (c *Core) commit(lane int, plan *Plan, i int, out []Decision) ([]Decision, 
 		case End:
 		}
 	}
-	if madeRoom {
+	if madeRoom || len(c.asked) > 0 {
 		// A reserved task merely waits again, and a run takes less, without an event
-		// to say so, and what stood behind may start.
+		// to say so, and what stood behind may start; or a gang has got what it waited for.
 		c.noticed = from
 		out = c.notice(out)
 	}

@@ -48,28 +48,59 @@ func evicts(bundle []Action, t cluster.TaskID) bool {
 	return slices.ContainsFunc(bundle, func(a Action) bool { return a.Kind == Evict && a.Task == t })
 }
 
-// promoteGang lets reserved tasks of a gang start.
-func promoteGang(c *Core, job, whole cluster.JobID, out []Decision) []Decision {
-	if c.state.InPhase(cluster.Reserved) == 0 || int(job) >= c.state.JobRows() || !cluster.IsGang(&c.state.View, job) {
-		return out
+// askGang has notice look, once it has read the change log, whether a gang can begin, or has to give its places up.
+func askGang(c *Core, job cluster.JobID) {
+	if c.state.InPhase(cluster.Reserved) > 0 && int(job) < c.state.JobRows() && cluster.IsGang(&c.state.View, job) {
+		c.asked = append(c.asked, job)
 	}
-	for _, t := range cluster.GangTasks(&c.state.View, job) {
+}
+
+// askGangsOn asks for the gangs of which somebody is reserved on the node.
+func askGangsOn(c *Core, n cluster.NodeID) {
+	if c.state.InPhase(cluster.Reserved) == 0 || !c.state.NodeLive(n) {
+		return
+	}
+	for _, t := range c.state.TasksOn(n) {
 		if task := c.state.Task(t); task.Phase == cluster.Reserved {
-			out = c.promote(task.Node, whole, out)
+			askGang(c, task.Job)
 		}
 	}
+}
+
+// settleGangs has the gangs that were asked for begin, or give their places up. Each is looked at once, though many of it have changed: that
+// takes a look at all of its tasks.
+func settleGangs(c *Core, out []Decision) []Decision {
+	slices.Sort(c.asked)
+	for _, job := range slices.Compact(c.asked) {
+		cluster.GiveUpGang(c.state, job)
+		c.ledger.follow(&c.state.View)
+		if !cluster.GangBegins(c.state, job) {
+			continue
+		}
+		for _, t := range cluster.GangTasks(&c.state.View, job) {
+			if task := c.state.Task(t); task.Phase == cluster.Reserved {
+				out = c.promote(task.Node, job, out)
+			}
+		}
+	}
+	c.asked = c.asked[:0]
 	return out
 }
 
-// holdGangs takes back the placements of gangs of which others have to wait for their room first: these wait for them.
+// holdGangs takes back the placements of gangs of which others have to wait for their room first: these wait for them. It asks for the other gangs that
+// the bundle places: of these, some may have been held before.
 func holdGangs(c *Core, bundle []Action, before int, out []Decision) []Decision {
-	seen := cluster.NoJob
+	var seen []cluster.JobID
 	for _, a := range bundle {
 		job := c.state.Task(a.Task).Job
-		if a.Kind != Place || job == seen || cluster.GangBegins(c.state, job) {
+		if a.Kind != Place || !cluster.IsGang(&c.state.View, job) || slices.Contains(seen, job) {
 			continue
 		}
-		seen = job
+		seen = append(seen, job)
+		if cluster.GangBegins(c.state, job) {
+			askGang(c, job)
+			continue
+		}
 		held := slices.DeleteFunc(out[before:], func(d Decision) bool {
 			holds := d.Kind == Place && c.state.Task(d.Task).Job == job
 			if holds {
