@@ -192,10 +192,10 @@ func (c *Core) notice(out []Decision) []Decision {
 func (c *Core) noticeTouch(touch cluster.Touch, out []Decision) []Decision {
 	switch touch.Table {
 	case cluster.Nodes:
-		return c.noticeNode(cluster.NodeID(touch.Row), out)
+		return noticeNode(c, cluster.NodeID(touch.Row), out)
 	case cluster.Sets:
 		if touch.Node != cluster.NoNode {
-			return c.noticeNode(touch.Node, out)
+			return noticeNode(c, touch.Node, out)
 		}
 	case cluster.Tasks:
 		t := c.state.Task(cluster.TaskID(touch.Row))
@@ -225,7 +225,7 @@ func (c *Core) noticeTouch(touch cluster.Touch, out []Decision) []Decision {
 
 // noticeNode gives every lane that does not ignore outcomes cause for a round if anybody
 // waits, lets reserved tasks of the node start, and asks for the gangs of others.
-func (c *Core) noticeNode(n cluster.NodeID, out []Decision) []Decision {
+func noticeNode(c *Core, n cluster.NodeID, out []Decision) []Decision {
 	c.markLanesDirty()
 	out = c.promote(n, cluster.NoJob, out)
 	askGangsOn(c, n)

@@ -38,7 +38,7 @@ func TestApart(t *testing.T) {
 		t.Errorf("%d pods that keep apart are on %d nodes", livingNodes, len(nodes))
 	}
 	waiting := c.theWaiting()
-	c.expectRefusal(waiting, `0/30 nodes are available: 30 node\(s\) didn't match pod anti-affinity rules\.`)
+	c.expectRefusal(waiting, `0/30 nodes are available: 30 node\(s\) didn't match pod anti-affinity rules\. preemption: 0/30 nodes are available: 30 No preemption victims found for incoming pod\.`)
 	c.delete(c.bound()[0].Name)
 	c.await(30*time.Second, func() string {
 		if c.pod(waiting).Spec.NodeName == "" {

@@ -24,8 +24,8 @@ func TestReasons(t *testing.T) {
 		newPod("choosy", selecting("disk", "ssd")),
 		newPod("both", cpu("9"), func(p *v1.Pod) { p.Spec.NodeSelector = map[string]string{zone: "z0"} }),
 	)
-	c.expectRefusal("large", `0/30 nodes are available: 30 Insufficient cpu\.`)
-	c.expectRefusal("choosy", `0/30 nodes are available: 30 node\(s\) didn't match Pod's node affinity/selector\.`)
+	c.expectRefusal("large", `0/30 nodes are available: 30 Insufficient cpu\. preemption: 0/30 nodes are available: 30 Preemption is not helpful for scheduling\.`)
+	c.expectRefusal("choosy", `0/30 nodes are available: 30 node\(s\) didn't match Pod's node affinity/selector\. preemption: 0/30 nodes are available: 30 Preemption is not helpful for scheduling\.`)
 	c.expectRefusal("both", `0/30 nodes are available: 10 Insufficient cpu, 20 node\(s\) didn't match Pod's node affinity/selector\.`)
 
 	label := []byte(`{"metadata":{"labels":{"disk":"ssd"}}}`)
@@ -78,7 +78,7 @@ func TestSchedulingGates(t *testing.T) {
 // these words and a sentence of ours.
 func (c *cluster) expectRefusal(pod, words string) {
 	c.t.Helper()
-	c.expect(pod, v1.PodReasonUnschedulable, regexp.MustCompile(`^`+words+` preemption: 0/\d+ nodes are available: \d+ .+\. Fairlead: .+\.$`))
+	c.expect(pod, v1.PodReasonUnschedulable, regexp.MustCompile(`^`+words+`( preemption: .+\.)? Fairlead: .+\.$`))
 }
 
 // expect waits until a pod's condition, with this reason, and its event say why it waits.
