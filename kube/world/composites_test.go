@@ -160,10 +160,11 @@ func (r *rig) below(root string) (pods []*Pod) {
 	return pods
 }
 
-// stillFirst are the roots of which the turn before left only places that are kept, and nobody has got one elsewhere or is done since.
+// stillFirst are the roots of which the turn before left only places that are kept, and nobody has got one elsewhere, come below it with one, or is done since.
 func (r *rig) stillFirst() (roots []string) {
 	for _, root := range slices.Sorted(maps.Keys(r.first)) {
-		if !slices.ContainsFunc(r.first[root], func(p *Pod) bool { return p.placed() || r.pods[p.object.UID] == nil }) {
+		lost := func(p *Pod) bool { return p.placed() || r.pods[p.object.UID] == nil }
+		if !slices.ContainsFunc(r.first[root], lost) && !slices.ContainsFunc(r.below(root), (*Pod).placed) {
 			roots = append(roots, root)
 		}
 	}
