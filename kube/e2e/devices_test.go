@@ -178,6 +178,9 @@ func TestOthersLeaveForDevicesOfGangs(t *testing.T) {
 	}
 	if evicted := f.sum("fairlead_evictions_total", "evicted"); evicted != 2 {
 		t.Errorf("%d pods were evicted, want 2", evicted)
+		for _, p := range c.pods() {
+			t.Logf("there is %s on %s", p.Name, p.Spec.NodeName)
+		}
 	}
 }
 
