@@ -54,7 +54,7 @@ func (c *cluster) resizeGroup(name string, least int32) {
 // awaitGroup waits until the group's condition has the status, and words like these.
 func (c *cluster) awaitGroup(name string, status metav1.ConditionStatus, words string) {
 	c.t.Helper()
-	c.await(90*time.Second, func() string { // what is said may be a minute old
+	c.await(20*time.Second, func() string {
 		g, err := c.client.SchedulingV1beta1().PodGroups(c.namespace).Get(c.t.Context(), name, metav1.GetOptions{})
 		c.must(err)
 		has := meta.FindStatusCondition(g.Status.Conditions, schedulingv1beta1.PodGroupInitiallyScheduled)

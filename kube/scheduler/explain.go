@@ -64,6 +64,7 @@ type verdict struct {
 	profile string
 	at      cluster.Time
 	group   *world.Gang // with which it waits for nodes; nil if it is of no pod group, or does not
+	short   bool        // what its gang is short of was known
 }
 
 type explanation struct {
@@ -146,8 +147,8 @@ func (e *explainer) explain(s *Scheduler, p *world.Pod) (told bool) {
 	x := e.reasons(s, p)
 	last, known := e.reported[uid]
 	e.again.add(p, s.now())
-	if known && last.reason == x.reason && (last.message == x.message || s.now() < last.at+explainAgain) {
-		return false
+	if known && last.reason == x.reason && (last.message == x.message || s.now() < last.at+explainAgain && last.short == (p.Shortage() != "")) {
+		return false // that it is known now what a gang is short of is said at once
 	}
 	e.report(s, p, condition{reason: x.reason}, x)
 	switch g := p.Group(); {
@@ -174,7 +175,7 @@ func (e *explainer) report(s *Scheduler, p *world.Pod, c condition, x explanatio
 		s.Metrics.PodGroups.Unplaced(profile)
 	}
 	e.forgetFor(s, uid)
-	e.reported[uid] = verdict{c.reason, x.message, x.plugins, profile, s.now(), group}
+	e.reported[uid] = verdict{c.reason, x.message, x.plugins, profile, s.now(), group, p.Shortage() != ""}
 	if group != nil {
 		e.waiting[group]++
 	}
