@@ -2,7 +2,7 @@
 SHELL := bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
-.PHONY: help check build test test-long lint vuln bench fuzz mutants kube kube-test judge karpenter perf versions cluster
+.PHONY: help check build test test-long lint vuln bench fuzz mutants kube kube-test judge karpenter perf shapes versions cluster
 
 BENCH ?= .
 COUNT ?= 6
@@ -68,6 +68,15 @@ karpenter: kube ## Test our scheduler beside Karpenter, which brings nodes and t
 
 perf: kube ## Run the short workloads of Kubernetes' own benchmark of the scheduler, scheduler_perf, against ours (20 minutes); PERF='--label short --with kube-scheduler' chooses others
 	cd kube && ../bin/fairlead-testbed perf --with fairlead $(PERF)
+
+# Shapes of load for which upstream has a workload of 500 nodes or about, and those of kube/testbed/perf/shapes.
+SHAPES := SchedulingBasic/500Nodes,SchedulingPodAntiAffinity/500Nodes,SchedulingPodAffinity/500Nodes,SchedulingPreferredPodAffinity/500Nodes,SchedulingPreferredPodAntiAffinity/500Nodes,$\
+	SchedulingNodeAffinity/500Nodes,MixedSchedulingBasePod/500Nodes,TopologySpreading/500Nodes,PreferredTopologySpreading/500Nodes,SchedulingCSIPVs/500Nodes,$\
+	SchedulingWithMixedChurn/1000Nodes,PreemptionAsync/500Nodes,Unschedulable/500Nodes/10Init/1kPods,SchedulingWithResourceClaimTemplate/2000pods_200nodes,$\
+	DaemonSetPods/1000Nodes,SpreadOverHosts/1000Nodes,AffinityToAHost/1000Nodes,PreferredNodeAffinity/1000Nodes
+shapes: kube ## Measure ours beside kube-scheduler and the cheapest scheduler there can be, five times in turns, on all shapes of load (an hour and a half on an idle machine)
+	cd kube && ../bin/fairlead-testbed perf --config misc,affinity,topology_spreading,volumes,default_preemption,dra,testbed/perf/shapes/performance-config.yaml \
+		--workload $(SHAPES) --with floor,kube-scheduler,fairlead --rounds 5
 
 versions: kube ## Test our scheduler on Kubernetes 1.35, 1.36 and 1.37, and write docs/bench/versions.md (an hour; the first time builds them: half an hour more); VERSIONS='--kubernetes v1.36.3' chooses others
 	cd kube && ../bin/fairlead-testbed build && ../bin/fairlead-testbed versions $(VERSIONS)

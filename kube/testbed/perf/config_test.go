@@ -121,6 +121,26 @@ const sample = `
   - {name: large, threshold: {topic: 7}, featureGates: {Two: false}, params: {nodes: 50, sets: 0, groups: 20, each: 4, half: 9}}
 `
 
+// TestShapes: the workloads of our own are read as upstream's are, and every template makes an object.
+func TestShapes(t *testing.T) {
+	all, err := Load(filepath.Join("shapes", configFile), "shapes")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range all {
+		w := &all[i]
+		for n, op := range w.Ops {
+			if err := fillFirst(op); err != nil {
+				t.Errorf("%s, operation %d: %v", w.FullName(), n, err)
+			}
+		}
+		if skip, err := w.Skipped(); skip != nil || err != nil {
+			t.Errorf("%s is skipped: %v, %v", w.FullName(), skip, err)
+		}
+	}
+}
+
+
 // TestParse: parameters are in their places, sets are unrolled, and paths lead from the folder of the file.
 func TestParse(t *testing.T) {
 	list, err := Parse([]byte(sample), "/upstream/affinity")
