@@ -9,6 +9,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 	corev1 "k8s.io/api/core/v1"
+	eventsv1 "k8s.io/api/events/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -22,7 +23,10 @@ import (
 // schedulerName to a random node, whether it fits or not. What it costs, every
 // scheduler costs that binds through the API server; the difference is what
 // thinking costs. It returns when the context ends.
-func Floor(ctx context.Context, client kubernetes.Interface, schedulerName string) error {
+//
+// Events says that it writes the event Scheduled of each pod as well, as every scheduler does that people can ask
+// what it did: then it is the floor of those.
+func Floor(ctx context.Context, client kubernetes.Interface, schedulerName string, events bool) error {
 	list, err := client.CoreV1().Nodes().List(ctx, metav1.ListOptions{})
 	if err != nil {
 		return fmt.Errorf("floor scheduler: list nodes: %w", err)
@@ -51,8 +55,13 @@ func Floor(ctx context.Context, client kubernetes.Interface, schedulerName strin
 				if shutdown {
 					return nil
 				}
-				if err := bindOne(ctx, client, pod, nodes[chance.IntN(len(nodes))], queue); err != nil {
+				node := nodes[chance.IntN(len(nodes))]
+				bound, err := bindOne(ctx, client, pod, node, queue)
+				if err != nil {
 					return err
+				}
+				if bound && events {
+					tell(ctx, client, schedulerName, pod, node)
 				}
 			}
 		})
@@ -87,9 +96,20 @@ func enqueuePending(ctx context.Context, client kubernetes.Interface, schedulerN
 	return nil
 }
 
-// bindOne binds a pod, or leaves it for later if the API server is away. Only
+// tell writes that a pod was bound. Nobody waits for it, and nobody misses it.
+func tell(ctx context.Context, client kubernetes.Interface, schedulerName string, pod types.NamespacedName, node string) {
+	_, _ = client.EventsV1().Events(pod.Namespace).Create(ctx, &eventsv1.Event{
+		ObjectMeta: metav1.ObjectMeta{Namespace: pod.Namespace, GenerateName: pod.Name + "."},
+		EventTime:  metav1.NowMicro(), ReportingController: schedulerName, ReportingInstance: schedulerName + "-floor",
+		Action: "Binding", Reason: "Scheduled", Type: corev1.EventTypeNormal,
+		Regarding: corev1.ObjectReference{APIVersion: "v1", Kind: "Pod", Namespace: pod.Namespace, Name: pod.Name},
+		Note:      fmt.Sprintf("Successfully assigned %s to %s", pod, node),
+	}, metav1.CreateOptions{})
+}
+
+// bindOne binds a pod, or leaves it for later if the API server is away, and reports whether it did. Only
 // what will not mend is an error.
-func bindOne(ctx context.Context, client kubernetes.Interface, pod types.NamespacedName, node string, queue podQueue) error {
+func bindOne(ctx context.Context, client kubernetes.Interface, pod types.NamespacedName, node string, queue podQueue) (bool, error) {
 	defer queue.Done(pod)
 	binding := &corev1.Binding{
 		ObjectMeta: metav1.ObjectMeta{Namespace: pod.Namespace, Name: pod.Name},
@@ -100,9 +120,9 @@ func bindOne(ctx context.Context, client kubernetes.Interface, pod types.Namespa
 	case err == nil, apierrors.IsNotFound(err), apierrors.IsConflict(err): // Bound, gone, or bound by another.
 		queue.Forget(pod)
 	case apierrors.IsForbidden(err), apierrors.IsUnauthorized(err):
-		return fmt.Errorf("floor scheduler: bind pod %s; grant its user the role system:kube-scheduler: %w", pod, err)
+		return false, fmt.Errorf("floor scheduler: bind pod %s; grant its user the role system:kube-scheduler: %w", pod, err)
 	default:
 		queue.AddRateLimited(pod)
 	}
-	return nil
+	return err == nil, nil
 }

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"golang.org/x/sync/errgroup"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
 // The floor binds everything, and what it cost is accounted for.
@@ -48,6 +49,24 @@ func TestFloorBinds(t *testing.T) {
 			t.Errorf("21 pods at 40 a second in %s, want half a second at least", r.Elapsed)
 		}
 	})
+	told := 0
+	for range 50 { // it is written once the pod is bound
+		list, err := clientOf(t, b, Admin).EventsV1().Events("").List(t.Context(), metav1.ListOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		told = 0
+		for i := range list.Items {
+			if list.Items[i].Reason == "Scheduled" {
+				told++
+			}
+		}
+		if told == 321 {
+			return
+		}
+		time.Sleep(100 * time.Millisecond)
+	}
+	t.Errorf("%d events say that a pod was bound, want 321", told)
 }
 
 // newFloorOf returns how to start the floor scheduler of a bed, in this process.
@@ -61,7 +80,7 @@ func newFloorOf(t *testing.T, b *Bed) (start func()) {
 		}
 	})
 	client := clientOf(t, b, Fairlead)
-	return func() { group.Go(func() error { return Floor(ctx, client, "floor") }) }
+	return func() { group.Go(func() error { return Floor(ctx, client, "floor", true) }) }
 }
 
 func check(t *testing.T, b *Bed, r Result, load Load) {

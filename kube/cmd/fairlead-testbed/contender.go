@@ -19,6 +19,7 @@ import (
 const (
 	upstreamScheduler = "kube-scheduler"
 	floorScheduler    = "floor"
+	floorWithEvents   = "floor-with-events"
 )
 
 // contender is a scheduler that serves default-scheduler while a workload of scheduler_perf is run.
@@ -34,7 +35,7 @@ func newContender(with, policy, self string) contender {
 	switch with {
 	case upstreamScheduler:
 		return contender{with: with, process: upstreamScheduler}
-	case floorScheduler:
+	case floorScheduler, floorWithEvents:
 		return contender{with: with, process: floorScheduler, path: self}
 	case "fairlead":
 		return contender{with: with, process: testbed.FairleadName, path: filepath.Join(filepath.Dir(self), testbed.FairleadName), policy: policy}
@@ -60,11 +61,11 @@ func (c *contender) start(ctx context.Context, bed *testbed.Bed, w *perf.Workloa
 	switch c.with {
 	case upstreamScheduler:
 		return startUpstream(ctx, bed, w)
-	case floorScheduler:
+	case floorScheduler, floorWithEvents:
 		if err := bed.Grant(ctx, testbed.Fairlead, "cluster-admin"); err != nil {
 			return err
 		}
-		return bed.Run(floorScheduler, c.path, floorScheduler, "--kubeconfig", bed.Kubeconfig(testbed.Fairlead), "--name", corev1.DefaultSchedulerName)
+		return bed.Run(floorScheduler, c.path, floorScheduler, "--kubeconfig", bed.Kubeconfig(testbed.Fairlead), "--name", corev1.DefaultSchedulerName, fmt.Sprintf("--events=%t", c.with == floorWithEvents))
 	}
 	if err := testbed.GrantRoles(ctx, bed); err != nil {
 		return err

@@ -15,6 +15,7 @@ import (
 // time from that of the load.
 func newFloor() *cobra.Command {
 	var kubeconfig, name string
+	var events bool
 	c := &cobra.Command{
 		Use:   "floor",
 		Short: "Bind pods to random nodes: what any scheduler costs at least",
@@ -31,11 +32,12 @@ func newFloor() *cobra.Command {
 			if err != nil {
 				return fmt.Errorf("connect to the API server: %w", err)
 			}
-			return testbed.Floor(c.Context(), client, name)
+			return testbed.Floor(c.Context(), client, name, events)
 		},
 	}
 	c.Flags().StringVar(&kubeconfig, "kubeconfig", "", "how to reach the cluster")
 	c.Flags().StringVar(&name, "name", "floor", "the schedulerName of the pods to bind")
+	c.Flags().BoolVar(&events, "events", false, "write the event of each pod that it binds, as other schedulers do")
 	_ = c.MarkFlagRequired("kubeconfig") // The flag exists.
 	return c
 }

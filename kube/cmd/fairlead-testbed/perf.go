@@ -41,7 +41,8 @@ does. The files are those of the Kubernetes that go.mod requires; nothing of the
 
 Of several schedulers each runs each workload in turn, as many rounds as --rounds says; the table has
 the medians of a scheduler's rounds, and from which to which they went. floor binds each pod to a random
-node, whether it fits or not: what any scheduler costs at least.`,
+node, whether it fits or not: what any scheduler costs at least; floor-with-events says so of each pod
+in an event as well, as kube-scheduler and fairlead-scheduler do.`,
 		Example: `  fairlead-testbed perf --config affinity --workload SchedulingPodAntiAffinity/5Nodes --with fairlead
   fairlead-testbed perf --label short --with kube-scheduler
   fairlead-testbed perf --workload SchedulingBasic/500Nodes --with floor,kube-scheduler,fairlead --rounds 5`,
@@ -52,7 +53,7 @@ node, whether it fits or not: what any scheduler costs at least.`,
 	f.StringSliceVar(&p.configs, "config", nil, "the path of a performance-config.yaml, or a folder of scheduler_perf, such as affinity or dra/partitionabledevices; may be repeated (default all folders)")
 	f.StringSliceVar(&p.workloads, "workload", nil, "a test case, or one workload as CASE/NAME; may be repeated (default all)")
 	f.StringSliceVar(&p.labels, "label", nil, "only workloads with all of these labels, such as short, integration-test or performance")
-	f.StringSliceVar(&p.with, "with", []string{upstreamScheduler}, "kube-scheduler, floor, fairlead, which is the fairlead-scheduler beside this program, or the path of one; several in turns")
+	f.StringSliceVar(&p.with, "with", []string{upstreamScheduler}, "kube-scheduler, floor, floor-with-events, fairlead, which is the fairlead-scheduler beside this program, or the path of one; several in turns")
 	f.IntVar(&p.rounds, "rounds", 1, "how often each workload is run with each scheduler")
 	f.StringVar(&p.policy, "policy", config.DefaultPolicy, "of a fairlead-scheduler's profile")
 	f.StringVar(&p.dir, "dir", "", "a folder for the logs of each workload, which stay there (default a temporary one)")

@@ -140,7 +140,6 @@ func TestShapes(t *testing.T) {
 	}
 }
 
-
 // TestParse: parameters are in their places, sets are unrolled, and paths lead from the folder of the file.
 func TestParse(t *testing.T) {
 	list, err := Parse([]byte(sample), "/upstream/affinity")
