@@ -56,6 +56,8 @@ func podsLeaving(overrule string) (all []schema.GroupVersionResource) {
 // verbsOf are what is done with a type.
 func verbsOf(r schema.GroupVersionResource) []string {
 	switch {
+	case r == scheduler.WorkloadAccounts():
+		return []string{"list", "create", "delete"}
 	case r.Group != corev1.GroupName:
 		return []string{"list", "watch"}
 	case r.Resource == "pods/eviction":
@@ -81,6 +83,12 @@ func (s *Served) read(obey, overrule string) []schema.GroupVersionResource {
 	}
 	if s.Coscheduling {
 		all = append(all, scheduler.CoschedulingGroups())
+	}
+	if s.ServiceClasses {
+		all = append(all, scheduler.ServiceClasses())
+	}
+	if s.WorkloadAccounts {
+		all = append(all, scheduler.WorkloadAccounts())
 	}
 	return slices.DeleteFunc(all, func(r schema.GroupVersionResource) bool {
 		_, lacks := s.Lacks[r]
@@ -109,6 +117,12 @@ func (s *Served) unreadable(ctx context.Context, r schema.GroupVersionResource, 
 		return nil
 	case r.Group == policyv1.SchemeGroupVersion.Group:
 		return fmt.Errorf("%s; without it nobody would honour budgets for the profile %s (evictions.budgets: bestEffort): allow it, or say budgets: hard there", why, overrule)
+	case r == scheduler.WorkloadAccounts():
+		s.WorkloadAccounts = false
+		say(ctx, why, "how replicas have spent their time is forgotten with the leader, and with their workload")
+		return nil
+	case r == scheduler.ServiceClasses():
+		return fmt.Errorf("%s; without it pods would be placed as if nothing was promised to them: allow it, or remove the definition of ServiceClasses", why)
 	case r.Group == storagev1.SchemeGroupVersion.Group:
 		return fmt.Errorf("%s; without it pods would be placed where their volumes cannot be used: allow it", why)
 	}

@@ -55,8 +55,8 @@ type Served struct {
 	PodGroups, CompositePodGroups bool
 	// OlderPodGroups is the Kubernetes whose pod groups there are instead; empty for none.
 	OlderPodGroups string
-	// Coscheduling says that there are pod groups of the coscheduling plugin.
-	Coscheduling bool
+	// Coscheduling says that there are pod groups of the coscheduling plugin, ServiceClasses and WorkloadAccounts that there are these.
+	Coscheduling, ServiceClasses, WorkloadAccounts bool
 	// Lacks says why types are not read that are not.
 	Lacks map[schema.GroupVersionResource]string
 }
@@ -71,6 +71,12 @@ func (s *Served) Tell(o *scheduler.Options, to *rest.Config) error {
 	if s.Coscheduling {
 		o.Coscheduling = client
 	}
+	if s.ServiceClasses {
+		o.ServiceClasses = client
+	}
+	if s.WorkloadAccounts {
+		o.WorkloadAccounts = client
+	}
 	if s.OlderPodGroups == with135 {
 		o.Workloads = client
 	}
@@ -84,7 +90,7 @@ func Adapt(ctx context.Context, client kubernetes.Interface, c *config.Scheduler
 		func() error { return s.devices(ctx, server) },
 		func() error { return s.volumes(ctx, server) },
 		func() error { return s.budgets(ctx, server, c) },
-		func() error { return s.coscheduling(ctx, server) },
+		func() error { return s.extensions(ctx, server) },
 		func() error { return s.podGroups(ctx, server) },
 		func() error { return s.honourRights(ctx, client.AuthorizationV1().SelfSubjectAccessReviews(), c) },
 	} {
@@ -175,12 +181,19 @@ func evicting(c *config.SchedulerConfiguration) (obey, overrule string) {
 	return obey, overrule
 }
 
-// coscheduling asks for the pod groups of the coscheduling plugin.
-func (s *Served) coscheduling(ctx context.Context, server discovery.ServerResourcesInterface) error {
-	of := scheduler.CoschedulingGroups()
-	served, known, err := resourcesOf(ctx, askFor, server, of.GroupVersion().String())
-	s.Coscheduling = !known || slices.Contains(served, of.Resource)
-	return err
+// extensions asks for the types that are no part of Kubernetes: pod groups of the coscheduling plugin, and the objects of our own.
+func (s *Served) extensions(ctx context.Context, server discovery.ServerResourcesInterface) error {
+	for _, of := range []struct {
+		schema.GroupVersionResource
+		there *bool
+	}{{scheduler.CoschedulingGroups(), &s.Coscheduling}, {scheduler.ServiceClasses(), &s.ServiceClasses}, {scheduler.WorkloadAccounts(), &s.WorkloadAccounts}} {
+		served, known, err := resourcesOf(ctx, askFor, server, of.GroupVersion().String())
+		if err != nil {
+			return err
+		}
+		*of.there = !known || slices.Contains(served, of.Resource)
+	}
+	return nil
 }
 
 // absent says that a type is not served.
@@ -306,7 +319,10 @@ func absentOf(server discovery.ServerResourcesInterface, types []string) error {
 // absentIn are the versions of groups that have a type of that name, or none if one of them serves it, or does not say.
 func absentIn(server discovery.ServerResourcesInterface, name string) []string {
 	var versions []string
-	if of := scheduler.CoschedulingGroups(); name == of.GroupResource().String() {
+	for _, of := range []schema.GroupVersionResource{scheduler.CoschedulingGroups(), scheduler.ServiceClasses()} {
+		if name != of.GroupResource().String() {
+			continue
+		}
 		list, err := server.ServerResourcesForGroupVersion(of.GroupVersion().String())
 		if err != nil && !apierrors.IsNotFound(err) || err == nil && slices.ContainsFunc(list.APIResources, func(r metav1.APIResource) bool { return r.Name == of.Resource }) {
 			return nil

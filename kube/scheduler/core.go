@@ -43,10 +43,14 @@ func (s *Scheduler) renew(ctx context.Context) error {
 	}
 	if cause := s.world.Stale(); cause != "" {
 		klog.FromContext(ctx).Info("starting a new core", "cause", cause)
-		if s.world.Columns().Stale() == "" {
+		switch {
+		case s.world.Columns().Stale() != "":
+			return s.restart("columns")
+		case s.world.PodGroups().Stale() != "":
 			return s.restart("groups")
+		default:
+			return s.restart("classes")
 		}
-		return s.restart("columns")
 	}
 	if s.epochs.tape.full() {
 		return s.restart("recording")

@@ -77,6 +77,11 @@ func (r recorder) failed(pod *v1.Pod, message string) {
 	r.Eventf(pod, nil, v1.EventTypeWarning, "FailedScheduling", "Scheduling", "%s", shortened(message))
 }
 
+// keepsClass says that a pod keeps the class with which it was placed.
+func (r recorder) keepsClass(pod *v1.Pod, message string) {
+	r.Eventf(pod, nil, v1.EventTypeWarning, "ClassKept", "Relabelling", "%s", shortened(message))
+}
+
 // shortened keeps a message within what an event may hold.
 func shortened(message string) string {
 	const most = 1024

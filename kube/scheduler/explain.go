@@ -49,9 +49,9 @@ type explainer struct {
 	incomplete map[*world.Group]bool
 	// kept says of pods, by uid, which budget did not let another go for them, as of when.
 	kept map[types.UID]refusal
-	// told is what was written of pod groups, by uid, and groupRetries what could not be, the earliest first.
-	told         map[types.UID]groupTold
-	groupRetries []groupRetry
+	// told is what was written of objects with a condition, by uid, and standRetries what could not be, the earliest first.
+	told         map[types.UID]stand
+	standRetries []standRetry
 	// waiting is how many pods of a pod group were reported to wait for nodes.
 	waiting map[*world.Gang]int
 }
@@ -84,7 +84,7 @@ type likeness struct {
 }
 
 func newExplainer(s *Scheduler) *explainer {
-	e := &explainer{queued: map[types.UID]bool{}, again: reminders{has: map[types.UID]bool{}}, reported: map[types.UID]verdict{}, cached: map[likeness]explanation{}, kept: map[types.UID]refusal{}, told: map[types.UID]groupTold{}, incomplete: map[*world.Group]bool{}, waiting: map[*world.Gang]int{}}
+	e := &explainer{queued: map[types.UID]bool{}, again: reminders{has: map[types.UID]bool{}}, reported: map[types.UID]verdict{}, cached: map[likeness]explanation{}, kept: map[types.UID]refusal{}, told: map[types.UID]stand{}, incomplete: map[*world.Group]bool{}, waiting: map[*world.Gang]int{}}
 	e.writer.start(s)
 	return e
 }
@@ -118,7 +118,7 @@ func (e *explainer) work(s *Scheduler) bool {
 		e.want([]*world.Pod{e.retries[0].pod})
 		e.retries = e.retries[1:]
 	}
-	e.retryGroups(s)
+	e.retryStands(s)
 	until := s.Clock.Now().Add(explainingLasts)
 	for len(e.queue) > 0 {
 		p := e.queue[0]

@@ -11,10 +11,12 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 	utilfeature "k8s.io/apiserver/pkg/util/feature"
+	"k8s.io/client-go/dynamic/dynamicinformer"
 	"k8s.io/client-go/informers"
 	"k8s.io/client-go/tools/cache"
 	"k8s.io/kubernetes/pkg/features"
 
+	"fairlead.dev/fairlead/kube/classes"
 	"fairlead.dev/fairlead/kube/world"
 )
 
@@ -50,12 +52,14 @@ type intake struct {
 	s            *Scheduler
 	informers    informers.SharedInformerFactory
 	coscheduling *coscheduling // nil where there are no groups of that plugin
-	landed       landed
+	// serviceClasses is nil where there are none.
+	serviceClasses *serviceClasses
+	landed         landed
 }
 
 func newIntake(s *Scheduler) *intake {
 	return &intake{
-		s: s, informers: newInformers(&s.Options, s.evicts()), coscheduling: newCoscheduling(s),
+		s: s, informers: newInformers(&s.Options, s.evicts()), coscheduling: newCoscheduling(s), serviceClasses: newServiceClasses(s),
 		landed: landed{nodes: map[types.UID]string{}},
 	}
 }
@@ -68,8 +72,8 @@ func (in *intake) unlisted(stop <-chan struct{}) []string {
 			missing = append(missing, kind.String())
 		}
 	}
-	if in.coscheduling != nil {
-		for kind, synced := range in.coscheduling.informers.WaitForCacheSync(stop) {
+	for _, factory := range in.dynamic() {
+		for kind, synced := range factory.WaitForCacheSync(stop) {
 			if !synced {
 				missing = append(missing, kind.GroupResource().String())
 			}
@@ -77,6 +81,17 @@ func (in *intake) unlisted(stop <-chan struct{}) []string {
 	}
 	slices.Sort(missing)
 	return missing
+}
+
+// dynamic makes the informers of types for which no client is linked in.
+func (in *intake) dynamic() (all []dynamicinformer.DynamicSharedInformerFactory) {
+	if in.coscheduling != nil {
+		all = append(all, in.coscheduling.informers)
+	}
+	if in.serviceClasses != nil {
+		all = append(all, in.serviceClasses.informers)
+	}
+	return all
 }
 
 // survey takes in all nodes and pods that the informers hold, oldest first, so
@@ -220,7 +235,19 @@ func (in *intake) seePod(object *v1.Pod) {
 	if object.Spec.NodeName != "" {
 		in.landed.forget(object.UID)
 	}
+	relabelled := false
+	if p := in.s.world.Pod(object.UID); p != nil {
+		relabelled = p.Object().Labels[classes.Label] != object.Labels[classes.Label]
+	}
 	in.takeIn(object)
+	if !relabelled {
+		return
+	}
+	if p := in.s.world.Pod(object.UID); p != nil {
+		if why := world.Relabelled(in.s.world, p); why != "" {
+			in.s.recorders[object.Spec.SchedulerName].keepsClass(object, why)
+		}
+	}
 }
 
 // takeIn takes in a pod, unless it is set aside, and has it reported if it will not
@@ -289,6 +316,9 @@ func (in *intake) watched() []watched {
 	}
 	if in.coscheduling != nil {
 		list = append(list, watched{in.coscheduling.informer(), handle(in.s, in.coscheduling.see, in.coscheduling.lose)})
+	}
+	if in.serviceClasses != nil {
+		list = append(list, watched{in.serviceClasses.informer(), handle(in.s, in.serviceClasses.see, in.serviceClasses.lose)})
 	}
 	if in.s.CompositePodGroups {
 		list = append(list, watched{f.Scheduling().V1alpha3().CompositePodGroups().Informer(), handle(in.s, in.seeComposite, in.loseComposite)})

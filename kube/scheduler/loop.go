@@ -43,6 +43,7 @@ func (s *Scheduler) loop(ctx context.Context) error {
 func (s *Scheduler) turn(ctx context.Context) (cluster.Time, error) {
 	defer s.watchdog.watch(s.Clock.Now())()
 	s.world.Advance(s.now())
+	writeAccounts(s) // before anything happens that the core has not heard of
 	for _, happened := range s.inbox.take() {
 		s.subject.handling(nil)
 		happened()

@@ -188,8 +188,12 @@ func (e *explainer) takeBack(n *nomination) {
 
 // wrote takes in what came of writing the status of a pod, or of a group.
 func (e *explainer) wrote(s *Scheduler, c condition, done bool) {
-	if c.group != nil {
-		e.groupRetries = append(e.groupRetries, groupRetry{c, s.now() + rewriteAfter})
+	if c.account != nil {
+		world.LedgerOf(s.world).Unwritten(c.account.workload)
+		return
+	}
+	if c.object != nil {
+		e.standRetries = append(e.standRetries, standRetry{c, s.now() + rewriteAfter})
 		return
 	}
 	if p := s.world.Pod(c.pod.UID); !done && p != nil {
@@ -216,8 +220,8 @@ func (e *explainer) wake() cluster.Time {
 	if len(e.retries) > 0 {
 		wake = min(wake, e.retries[0].at)
 	}
-	if len(e.groupRetries) > 0 {
-		wake = min(wake, e.groupRetries[0].at)
+	if len(e.standRetries) > 0 {
+		wake = min(wake, e.standRetries[0].at)
 	}
 	for _, n := range e.nominations {
 		if n.pod.Stage != world.Assumed { // else its bind wakes the loop

@@ -3,21 +3,14 @@ package scheduler
 import (
 	"cmp"
 	"context"
-	"encoding/json"
-	"fmt"
 	"slices"
 	"time"
 
 	schedulingv1alpha3 "k8s.io/api/scheduling/v1alpha3"
 	schedulingv1beta1 "k8s.io/api/scheduling/v1beta1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
-	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/klog/v2"
 
-	"fairlead.dev/fairlead/cluster"
 	"fairlead.dev/fairlead/kube/metrics"
 	"fairlead.dev/fairlead/kube/world"
 )
@@ -134,29 +127,11 @@ func (in *intake) loseComposite(object *schedulingv1alpha3.CompositePodGroup) {
 
 // compositeScheduled is of composite pod groups what PodGroupInitiallyScheduled is of pod groups, and invalidLayout the reason where their tree is no good.
 const (
+	podGroupsResource  = "podgroups"
+	compositesResource = "compositepodgroups"
 	compositeScheduled = "CompositePodGroupInitiallyScheduled"
 	invalidLayout      = "Invalid"
 )
-
-// groupObject is a pod group, or a composite one, with a condition that says whether it was ever placed.
-type groupObject struct {
-	metav1.Object
-	condition  string
-	conditions []metav1.Condition // as they were last seen
-}
-
-// groupTold is what was written last of a group.
-type groupTold struct {
-	scheduled bool
-	reason    string // why not
-	message   string
-}
-
-// groupRetry is what could not be written of a group.
-type groupRetry struct {
-	condition condition
-	at        cluster.Time
-}
 
 // tellGroup writes whether the pod's group has been placed, and those that it is a part of, where that is new; if not, in what words the pod waits.
 func (e *explainer) tellGroup(s *Scheduler, p *world.Pod, message string) {
@@ -165,73 +140,28 @@ func (e *explainer) tellGroup(s *Scheduler, p *world.Pod, message string) {
 		return
 	}
 	if g.Object != nil {
-		e.tell(&groupObject{g.Object, schedulingv1beta1.PodGroupInitiallyScheduled, g.Object.Status.Conditions}, g.Whole(), groupTold{reason: schedulingv1beta1.PodGroupReasonUnschedulable, message: message})
+		e.tell(&conditioned{g.Object, podGroupsResource, schedulingv1beta1.PodGroupInitiallyScheduled, g.Object.Status.Conditions}, g.Whole(), stand{reason: schedulingv1beta1.PodGroupReasonUnschedulable, message: message})
 	}
 	for _, c := range g.Above() {
-		not := groupTold{reason: schedulingv1beta1.PodGroupReasonUnschedulable, message: message}
+		not := stand{reason: schedulingv1beta1.PodGroupReasonUnschedulable, message: message}
 		wrong := s.world.PodGroups().Invalid(c)
 		if wrong != "" && message != "" {
 			not.reason = invalidLayout
 		}
-		e.tell(&groupObject{c.Object, compositeScheduled, c.Object.Status.Conditions}, wrong == "" && c.Whole(), not)
+		e.tell(&conditioned{c.Object, compositesResource, compositeScheduled, c.Object.Status.Conditions}, wrong == "" && c.Whole(), not)
 	}
 }
 
 // tell writes whether a group has been placed, if that is new, or why it was not. Once it has been, that stays.
-func (e *explainer) tell(g *groupObject, scheduled bool, now groupTold) {
-	if e.told[g.GetUID()].scheduled || meta.IsStatusConditionTrue(g.conditions, g.condition) {
+func (e *explainer) tell(g *conditioned, scheduledNow bool, now stand) {
+	if e.told[g.GetUID()].holds || meta.IsStatusConditionTrue(g.conditions, g.condition) {
 		return
 	}
-	if scheduled {
-		now = groupTold{scheduled: true}
+	if scheduledNow {
+		now = stand{holds: true, reason: scheduled}
 	}
-	if e.told[g.GetUID()] == now || !scheduled && now.message == "" {
+	if e.told[g.GetUID()] == now || !scheduledNow && now.message == "" {
 		return
 	}
-	e.told[g.GetUID()] = now
-	e.writer.put(condition{group: g, told: now})
-}
-
-// retryGroups writes again what could not be written of groups, unless something else is to be said of them by now.
-func (e *explainer) retryGroups(s *Scheduler) {
-	for len(e.groupRetries) > 0 && e.groupRetries[0].at <= s.now() {
-		c := e.groupRetries[0].condition
-		e.groupRetries = e.groupRetries[1:]
-		if e.told[c.group.GetUID()] == c.told {
-			e.writer.put(c)
-		}
-	}
-}
-
-// writeGroup sets the condition of a group, and reports whether that needs no repetition.
-func (c *condition) writeGroup(s *Scheduler) bool {
-	set := metav1.Condition{
-		Type: c.group.condition, Status: metav1.ConditionTrue, Reason: scheduled,
-		LastTransitionTime: metav1.NewTime(s.Clock.Now()), ObservedGeneration: c.group.GetGeneration(),
-	}
-	if !c.told.scheduled {
-		set.Status, set.Reason, set.Message = metav1.ConditionFalse, c.told.reason, c.told.message
-	}
-	if last := meta.FindStatusCondition(c.group.conditions, set.Type); last != nil && last.Status == set.Status {
-		set.LastTransitionTime = last.LastTransitionTime
-	}
-	patch, err := json.Marshal(map[string]any{"metadata": map[string]any{"uid": c.group.GetUID()}, "status": map[string]any{"conditions": []metav1.Condition{set}}})
-	if err != nil {
-		panic(fmt.Sprintf("scheduler: a status does not marshal: %v", err))
-	}
-	ctx, cancel := context.WithTimeout(context.Background(), s.Config.BindTimeout.Duration)
-	defer cancel()
-	namespace, name, resource := c.group.GetNamespace(), c.group.GetName(), "podgroups/status"
-	if c.group.condition == compositeScheduled {
-		resource = "compositepodgroups/status"
-		_, err = s.Client.SchedulingV1alpha3().CompositePodGroups(namespace).Patch(ctx, name, types.StrategicMergePatchType, patch, metav1.PatchOptions{}, "status")
-	} else {
-		_, err = s.Client.SchedulingV1beta1().PodGroups(namespace).Patch(ctx, name, types.StrategicMergePatchType, patch, metav1.PatchOptions{}, "status")
-	}
-	s.Metrics.Binds.Wrote(resource, "patch", outcome(err))
-	done := err == nil || apierrors.IsNotFound(err) || apierrors.IsConflict(err) // another one of that name is there by now
-	if !done {
-		klog.Background().V(1).Info("cannot write how a pod group stands", "podGroup", klog.KObj(c.group), "err", err)
-	}
-	return done
+	e.state(g, now)
 }

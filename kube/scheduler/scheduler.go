@@ -55,6 +55,10 @@ type Options struct {
 	Workloads dynamic.Interface
 	// Coscheduling reads the pod groups of the coscheduling plugin; nil where the API server serves none.
 	Coscheduling dynamic.Interface
+	// ServiceClasses reads and judges these; nil where the API server serves none.
+	ServiceClasses dynamic.Interface
+	// WorkloadAccounts reads and writes these; nil where the API server serves none.
+	WorkloadAccounts dynamic.Interface
 	// Identity names this replica in the events that it writes.
 	Identity string
 }
@@ -129,6 +133,7 @@ func (s *Scheduler) assemble() {
 			Max:     cluster.Time(o.Config.PodMaxBackoffSeconds) * cluster.Second,
 		},
 		Handling: func(p *v1.Pod) { s.subject.handling(p) },
+		Times:    timesOf(s), // nothing without WorkloadAccounts
 		NoClaims: o.Lacks[resourcev1.SchemeGroupVersion.WithResource("resourceclaims")],
 	})
 	if !o.PodGroups {
@@ -140,8 +145,8 @@ func (s *Scheduler) assemble() {
 	if !o.CompositePodGroups {
 		s.world.PodGroups().WithoutComposites(cmp.Or(o.Lacks[schedulingv1alpha3.SchemeGroupVersion.WithResource("compositepodgroups")], "they are read with the feature gate CompositePodGroup of fairlead-scheduler, where the API server says when that begins that it serves compositepodgroups of scheduling.k8s.io/v1alpha3"))
 	}
-	s.promises.taken = s.promises.wanted.Load()
-	s.world.SetClasses(s.promises.taken)
+	s.promises.taken = s.promises.wanted()
+	s.world.Promise(s.promises.taken)
 	s.world.Exits().Allow(evictions(o.Config.Profiles))
 	s.binder = newBinder(s)
 	s.explainer = newExplainer(s)
@@ -168,6 +173,7 @@ func evictions(profiles []config.Profile) map[string]world.Evictions {
 func (s *Scheduler) Start(ctx context.Context) {
 	s.intake.informers.Start(ctx.Done())
 	s.intake.coscheduling.start(ctx)
+	s.intake.serviceClasses.start(ctx)
 }
 
 // Unlisted are the types of objects that the informers have not listed yet, by name.
@@ -220,6 +226,9 @@ func (s *Scheduler) live(ctx, lease context.Context, cause string) error {
 	}
 	defer unwatch()
 	s.binder.begin(lease)
+	if err := remember(ctx, s); err != nil {
+		return err
+	}
 	err = s.guarded(func() error {
 		if err := s.takeOver(ctx, cause); err != nil {
 			return err

@@ -14,7 +14,7 @@ import (
 )
 
 // This file writes the status of pods that wait, which is the condition PodScheduled and the node that is
-// nominated for them, and of pod groups. It does so on goroutines of its own, one request for a pod at a time.
+// nominated for them, and conditions of other objects (conditions.go). It does so on goroutines of its own, one request for a pod at a time.
 
 // writers is how many pods' statuses are written at the same time.
 const writers = 8
@@ -30,12 +30,14 @@ type writer struct {
 	stopped bool
 }
 
-// condition is what is to be written of a pod, or of a pod group.
+// condition is what is to be written of a pod, or of another object.
 type condition struct {
 	pod *v1.Pod
-	// group and told are of a pod group, see podgroups.go; nothing else is said then.
-	group *groupObject
-	told  groupTold
+	// object and told are of another object; nothing else is said then.
+	object *conditioned
+	told   stand
+	// account is of a workload; nothing else is said then.
+	account *account
 	// reason and message are those of PodScheduled, which stays as it is without a reason.
 	reason, message string
 	// nominated is the node to be nominated, empty for none; nil leaves it as it is.
@@ -127,8 +129,11 @@ func (w *writer) stop() {
 // reports whether that needs no repetition. The API server refuses what says more than that no node
 // is nominated if the pod has changed since: it may be bound by now.
 func (c *condition) write(s *Scheduler) bool {
-	if c.group != nil {
-		return c.writeGroup(s)
+	if c.object != nil {
+		return c.object.write(s, c.told)
+	}
+	if c.account != nil {
+		return c.account.write(s)
 	}
 	meta, status := map[string]any{"uid": c.pod.UID}, map[string]any{}
 	if c.reason != "" && !c.said() {
@@ -165,8 +170,11 @@ func (c *condition) write(s *Scheduler) bool {
 
 // of is the uid of what it is written of.
 func (c *condition) of() types.UID {
-	if c.group != nil {
-		return c.group.GetUID()
+	if c.object != nil {
+		return c.object.GetUID()
+	}
+	if c.account != nil {
+		return c.account.key()
 	}
 	return c.pod.UID
 }

@@ -57,11 +57,11 @@ func (rs *rules) forgetSpace(n *namespace) {
 	}
 }
 
-// relabel takes in the labels of a namespace, nil if it is gone: its pods are selected anew by whoever goes by them.
-func (rs *rules) relabel(name string, now labels.Set) {
+// relabel takes in the labels of a namespace, nil if it is gone, and reports whether they are new: its pods are selected anew by whoever goes by them.
+func (rs *rules) relabel(name string, now labels.Set) bool {
 	n := rs.space(name)
 	if maps.Equal(n.labels, now) && (n.labels == nil) == (now == nil) {
-		return
+		return false
 	}
 	n.labels = now
 	rs.forgetSpace(n)
@@ -79,6 +79,15 @@ func (rs *rules) relabel(name string, now labels.Set) {
 		rs.retag(p)
 	}
 	rs.readAnew(func(k *kin) bool { return k.namespace == n }) // whether they are their own company
+	return true
+}
+
+// labelsOf are the labels of a namespace; none before it was seen.
+func (rs *rules) labelsOf(name string) labels.Set {
+	if n := rs.spaces[name]; n != nil {
+		return n.labels
+	}
+	return nil
 }
 
 // meetAnew finds out which of the selectors that go by the labels of namespaces select the kin, and reports whether others do than before.

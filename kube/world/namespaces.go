@@ -13,20 +13,26 @@ import (
 // closedNamespace says why such a pod waits.
 const closedNamespace = "its namespace is being deleted, and the API server binds no pods there"
 
-// SeeNamespace takes in a namespace as it is now, and returns the pods of ours that are held from now on, as it is being deleted, which is the end of it.
+// SeeNamespace takes in a namespace as it is now, and returns the pods of ours that are held from now on, as it is being deleted, which is the end of it; or that wait for something else
+// from now on, as its labels say which classes they may have.
 func SeeNamespace(w *World, object *v1.Namespace) []*Pod {
 	now := labels.Set{}
 	maps.Copy(now, object.Labels)
-	w.rules.relabel(object.Name, now)
+	relabelled := w.rules.relabel(object.Name, now)
 	l := w.waiting
-	if object.DeletionTimestamp == nil && object.Status.Phase != v1.NamespaceTerminating {
+	ending := object.DeletionTimestamp != nil || object.Status.Phase == v1.NamespaceTerminating
+	if !ending {
 		delete(l.closed, object.Name) // another one of its name
+		if !relabelled || !l.slots.classes.promises.ByNamespace() {
+			return nil
+		}
+	}
+	if ending && l.closed[object.Name] {
 		return nil
 	}
-	if l.closed[object.Name] {
-		return nil
+	if ending {
+		l.closed[object.Name] = true
 	}
-	l.closed[object.Name] = true
 	var held []*Pod
 	for _, p := range inOrder(w.pods.byUID) {
 		if p.object.Namespace == object.Name && p.Ours && !p.placed() {
@@ -40,5 +46,5 @@ func SeeNamespace(w *World, object *v1.Namespace) []*Pod {
 // LoseNamespace takes in that a namespace is gone. Another of its name may come.
 func LoseNamespace(w *World, name string) {
 	delete(w.waiting.closed, name)
-	w.rules.relabel(name, nil)
+	_ = w.rules.relabel(name, nil) // its pods are gone
 }

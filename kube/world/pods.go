@@ -59,12 +59,15 @@ type sight struct {
 
 // run is a pod's attempt in its slot, from the decision on.
 type run struct {
-	past     *cluster.Account // how its slot spent its time in the core before this
-	node     *node            // Assumed and Bound
-	counted  int32            // the priority as which it is counted on its node
-	attempt  uint32
-	begun    bool               // the core knows that the attempt runs
-	reserved *judge.Reservation // while assumed
+	past *cluster.Account // how its slot spent its time in the core before this
+	// preemptions is how many pods of its slot were evicted before that.
+	preemptions int32
+	class       string // that its slot has; a pod on a node keeps it
+	node        *node  // Assumed and Bound
+	counted     int32  // the priority as which it is counted on its node
+	attempt     uint32
+	begun       bool               // the core knows that the attempt runs
+	reserved    *judge.Reservation // while assumed
 	// calledBack says that the bind was called back, which its outcome is about to say.
 	calledBack bool
 }
@@ -180,12 +183,16 @@ func (w *World) LosePod(object *v1.Pod) {
 		return
 	}
 	onNode := p.node != nil
+	if p.exit.requested {
+		p.slot.preemptions++
+	}
 	w.exits.departed(p)
 	w.waiting.retract(p)
 	w.pods.remove(p)
 	w.placed.takeOff(p)
 	w.journal.changes++
 	if !p.Ours || metav1.GetControllerOfNoCopy(p.object) == nil || object.Status.Phase == v1.PodSucceeded {
+		p.slot.done = object.Status.Phase == v1.PodSucceeded
 		w.slots.end(p.slot)
 		return
 	}

@@ -4,26 +4,30 @@ import (
 	"fmt"
 	"slices"
 
-	promises "fairlead.dev/fairlead/class"
+	"k8s.io/apimachinery/pkg/labels"
+
 	"fairlead.dev/fairlead/cluster"
+	promises "fairlead.dev/fairlead/kube/classes"
 )
 
 // This file says what was promised to a pod: the class that its label names, or else the
-// one that its priority leads to. The table of classes may change while the core runs: a class
+// one that its priority leads to, as far as its namespace may use these. The classes may change while the core runs: one
 // of the same name goes on with what is promised now, and accounts count on; one that is new
 // is defined; one that is gone is forgotten with the last slot that has it. A slot keeps its
 // class for as long as it is filled; which class a replica has does not change under way.
 
 // ClassLabel is the label of pods that names their class.
-const ClassLabel = "fairlead.dev/class"
+const ClassLabel = promises.Label
 
-// classes keeps the classes of the core, by row, and the table that they come from. Each class
-// of the table has a row, and so has each that a slot still has.
+// classes keeps the classes of the core, by row, and the promises that they come from. Each class
+// of these has a row, and so has each that a slot still has.
 type classes struct {
-	journal *journal
-	table   *promises.Table
-	rows    []classRow
-	of      []cluster.ClassID // by place in the table: the row
+	journal  *journal
+	promises *promises.Promises
+	labelsOf func(namespace string) labels.Set
+	rows     []classRow
+	of       []cluster.ClassID // by place in the promises: the row
+	first    []cluster.Class   // with which the core began
 }
 
 // classRow is a class of the core; the zero value is a free row.
@@ -34,28 +38,40 @@ type classRow struct {
 	slots  int  // that have it
 }
 
-// NoClasses is the table of those who promise nothing: one class for all pods.
-func NoClasses() *promises.Table {
-	return &promises.Table{Classes: []promises.Class{{Class: cluster.Class{Name: "all"}}}}
-}
-
-// begin gives the classes of the table the first rows, for a new core.
+// begin gives the classes of the promises the first rows, for a new core, and the next ones to those that slots had and that are promised no more.
 func (c *classes) begin() {
+	before := c.rows
 	c.rows, c.of = nil, nil
-	for i, class := range c.table.Rows() {
+	for i, class := range c.promises.Rows() {
 		c.rows = append(c.rows, classRow{class: class, live: true, listed: true})
 		c.of = append(c.of, cluster.ClassID(i))
 	}
+	for _, row := range before {
+		if row.slots > 0 && !row.listed && row.class.Name != promises.Nobodys {
+			c.rows = append(c.rows, classRow{class: row.class, live: true})
+		}
+	}
+	c.first = nil
+	for _, row := range c.rows {
+		c.first = append(c.first, row.class)
+	}
 }
 
-// change takes over another table, and reports what that is to the core.
-func (c *classes) change(table *promises.Table) {
-	c.table, c.of = table, nil
-	for i := range c.rows { // so that rows come free before others are taken
-		_, c.rows[i].listed = table.ByName(c.rows[i].class.Name)
+// begun forgets those of before that no pod has any more, once all pods are with the new core.
+func (c *classes) begun() {
+	for i := range c.rows {
 		c.retire(cluster.ClassID(i))
 	}
-	for _, class := range table.Rows() {
+}
+
+// change takes over other promises, and reports what that is to the core.
+func (c *classes) change(now *promises.Promises) {
+	c.promises, c.of = now, nil
+	for i := range c.rows { // so that rows come free before others are taken
+		_, c.rows[i].listed = now.ByName(c.rows[i].class.Name)
+		c.retire(cluster.ClassID(i))
+	}
+	for _, class := range now.Rows() {
 		at := slices.IndexFunc(c.rows, func(r classRow) bool { return r.live && r.class.Name == class.Name })
 		if at < 0 {
 			if at = slices.IndexFunc(c.rows, func(r classRow) bool { return !r.live }); at < 0 {
@@ -71,6 +87,14 @@ func (c *classes) change(table *promises.Table) {
 	}
 }
 
+// stale says that pods were placed while nothing was promised to anybody, and something is by now: they have their classes with the next core. Empty if there are none.
+func (c *classes) stale() string {
+	if !c.promises.Nothing() && slices.ContainsFunc(c.rows, func(r classRow) bool { return r.slots > 0 && !r.listed && r.class.Name == promises.Nobodys }) {
+		return "something is promised to pods that were placed when nothing was"
+	}
+	return ""
+}
+
 // retire forgets a class that the table has no more, and no slot.
 func (c *classes) retire(id cluster.ClassID) {
 	if row := &c.rows[id]; row.live && !row.listed && row.slots == 0 {
@@ -79,53 +103,82 @@ func (c *classes) retire(id cluster.ClassID) {
 	}
 }
 
-// unpromising reports whether there is no table of classes.
-func (c *classes) unpromising() bool {
-	return len(c.table.Classes) == 1 && c.table.Classes[0].Class == cluster.Class{Name: "all"}
-}
-
-// fits reports whether the core has rows for the table's classes, beside those of before that
+// fits reports whether the core has rows for the classes, beside those of before that
 // slots still have.
-func (c *classes) fits(table *promises.Table) bool {
+func (c *classes) fits(now *promises.Promises) bool {
 	held := 0
 	for _, row := range c.rows {
-		if _, listed := table.ByName(row.class.Name); row.slots > 0 && !listed {
+		if _, listed := now.ByName(row.class.Name); row.slots > 0 && !listed {
 			held++
 		}
 	}
-	return len(table.Classes)+held <= cluster.MaxClasses
+	return len(now.Classes)+held <= cluster.MaxClasses
 }
 
 // promised is the class of the pod, and what is wrong with its label; where there is
 // something, the class is that of its priority. To pods of other schedulers the least is
-// promised.
+// promised. One on a node keeps what it had, whatever its label says by now.
 func (c *classes) promised(p *Pod) (cluster.ClassID, string) {
 	if !p.Ours {
-		return c.of[len(c.of)-1], ""
+		return c.of[c.promises.Least()], ""
 	}
-	name, labelled := p.object.Labels[ClassLabel]
-	at, err := c.table.Of(name, labelled && !c.unpromising(), p.priority())
+	if p.class != "" && p.class != promises.Nobodys && p.placed() {
+		if at := slices.IndexFunc(c.rows, func(r classRow) bool { return r.live && r.class.Name == p.class }); at >= 0 {
+			return cluster.ClassID(at), ""
+		}
+	}
+	at, err := c.wanted(p)
 	if err != nil {
-		return c.of[at], fmt.Sprintf("its label %s is %q: %v", ClassLabel, name, err)
+		return c.of[at], fmt.Sprintf("its label %s is %q: %v", ClassLabel, p.object.Labels[ClassLabel], err)
 	}
 	return c.of[at], ""
 }
 
-// SetClasses says which classes there are from now on. It returns false, and changes
-// nothing, where the core has no rows for so many beside those that pods still have.
-func (w *World) SetClasses(table *promises.Table) bool {
-	if !w.slots.classes.fits(table) {
+// wanted is the class that the pod would have if it were to be placed now, by its place in the promises.
+func (c *classes) wanted(p *Pod) (cluster.ClassID, error) {
+	name, labelled := p.object.Labels[ClassLabel]
+	asked := promises.Pod{Name: name, Labelled: labelled, Priority: p.priority()}
+	if c.promises.ByNamespace() {
+		asked.Namespace = c.labelsOf(p.object.Namespace)
+	}
+	return c.promises.Of(asked)
+}
+
+// Promise says what is promised to whom from now on. It returns false, and changes
+// nothing, where the core has no rows for so many classes beside those that pods still have.
+func (w *World) Promise(now *promises.Promises) bool {
+	if !w.slots.classes.fits(now) {
 		return false
 	}
-	w.slots.classes.change(table)
+	w.slots.classes.change(now)
 	for _, p := range inOrder(w.pods.byUID) {
 		if p.Ours && !p.placed() && (p.Stage == Waiting || p.Stage == Queued || p.Stage == AwaitingQuery || p.Stage == Gated) {
 			w.waiting.again(p)
+		}
+		if p.slot != nil && p.slot.workload == nil {
+			w.slots.ledger.open(p, w.slots.classes.rows[p.slot.class].class.Promises())
 		}
 	}
 	w.MarkDirty()
 	return true
 }
 
-// Classes are the rows that a core has to have that is made now.
-func (w *World) Classes() []cluster.Class { return w.slots.classes.table.Rows() }
+// Classes are the rows with which a core has to begin, of the latest Restart.
+func (w *World) Classes() []cluster.Class { return w.slots.classes.first }
+
+// Relabelled says of a pod on a node that its label, or its namespace, would give it another class than it has, which it keeps; empty if it would not.
+func Relabelled(w *World, p *Pod) string {
+	c := w.slots.classes
+	if !p.Ours || !p.placed() || p.slot == nil {
+		return ""
+	}
+	at, err := c.wanted(p)
+	has := c.rows[p.slot.class].class.Name
+	if name, labelled := p.object.Labels[ClassLabel]; labelled && err != nil {
+		return fmt.Sprintf("its label %s is %q, and it keeps the class %s that it has: %v", ClassLabel, name, has, err)
+	}
+	if c.of[at] == p.slot.class {
+		return ""
+	}
+	return fmt.Sprintf("its class would be %s by now, and is %s: a pod keeps the class with which it was placed; delete it to have another", c.promises.Classes[at].Name, has)
+}

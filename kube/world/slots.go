@@ -46,6 +46,12 @@ type slot struct {
 	replica  string       // the pod's name where the owner gives it a meaning
 	pod      *Pod         // nil while vacant
 	until    cluster.Time // when it ends, while vacant
+
+	begun       *cluster.Account // with which it began; nil if it was new
+	name        string           // of its class
+	workload    *workload        // that keeps its account; nil if nothing is promised to it
+	preemptions int32            // of its pods
+	done        bool             // it ends as its work is done, or goes on in another slot
 }
 
 type vacancy struct {
@@ -71,11 +77,14 @@ type slots struct {
 	yieldsTo  func(*Pod) uint8 // one more than the lane that may evict a pod of another scheduler; 0 if none may
 	abandoned func(*Gang)      // is told of a gang of which the core has no job any more
 
+	ledger *Ledger
+
 	taskRows, jobRows cluster.Rows
 }
 
 // begin forgets all slots and their classes and shapes, for a new core.
 func (s *slots) begin() {
+	s.ledger.suspend()
 	s.jobs, s.foreign, s.byTask, s.runs, s.vacant = map[jobKey]*job{}, [2]*job{}, nil, nil, nil
 	s.taskRows, s.jobRows = cluster.Rows{}, cluster.Rows{}
 	s.classes.begin()
@@ -153,16 +162,25 @@ func stays(pod *v1.Pod) bool {
 func (s *slots) occupy(p *Pod, shape *shape) {
 	j := s.jobOf(p)
 	promised, _ := s.classes.promised(p)
+	p.class = s.classes.rows[promised].class.Name
 	p.slot = j.claim(p, promised)
 	if p.slot != nil {
 		p.slot.pod = p
+		p.slot.workload.touch()
 		s.reshape(p, shape)
 		return
 	}
+	if p.past == nil {
+		if spent := s.reclaim(p, p.class); spent != nil {
+			p.past, p.preemptions = &spent.Account, spent.Preemptions
+		}
+	}
 	p.slot = &slot{
 		task: cluster.TaskID(s.taskRows.Take()), seq: s.seq, job: j, shape: shape, class: promised,
-		priority: p.priority(), replica: p.object.Name, pod: p,
+		priority: p.priority(), replica: p.object.Name, pod: p, name: p.class, preemptions: p.preemptions, begun: p.past,
 	}
+	p.preemptions = 0
+	s.ledger.open(p, s.classes.rows[promised].class.Promises())
 	s.seq++
 	s.classes.rows[promised].slots++
 	j.slots++
@@ -267,6 +285,7 @@ func (s *slots) running(d sched.Decision) *Pod {
 func (s *slots) vacate(p *Pod) {
 	of := p.slot
 	of.pod, of.until = nil, s.journal.now+vacancyLasts
+	of.workload.touch()
 	of.job.vacant = append(of.job.vacant, of)
 	s.vacant = append(s.vacant, vacancy{of, of.until})
 	if s.shapes.columns.spares(of.shape.demand) { // which others may have meanwhile
@@ -277,6 +296,7 @@ func (s *slots) vacate(p *Pod) {
 // end ends the slot for good.
 func (s *slots) end(of *slot) {
 	of.until = 0
+	s.ledger.close(of)
 	s.journal.emit(cluster.TaskEnded{Task: of.task, Seq: of.seq})
 	s.byTask[of.task] = nil
 	s.runs[of.task]++ // the core counts the end as well
@@ -305,12 +325,16 @@ func (s *slots) expire() {
 		if v.slot.pod != nil || v.slot.until != v.until {
 			continue // it was filled since
 		}
-		// The longest vacant come first, so that this one is found at once.
-		vacant := &v.slot.job.vacant
-		at := slices.Index(*vacant, v.slot)
-		*vacant = slices.Delete(*vacant, at, at+1)
+		s.vacantNoMore(v.slot)
 		s.end(v.slot)
 	}
+}
+
+// vacantNoMore takes a slot off those that its job may fill. The longest vacant come first, so that one that expires is found at once.
+func (s *slots) vacantNoMore(of *slot) {
+	vacant := &of.job.vacant
+	at := slices.Index(*vacant, of)
+	*vacant = slices.Delete(*vacant, at, at+1)
 }
 
 // retag reports by what rules between pods name the pod, if that is new.

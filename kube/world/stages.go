@@ -79,6 +79,9 @@ func (ps *Pods) move(p *Pod, to Stage) {
 		ps.rank(p, 1)
 	}
 	p.Stage = to
+	if p.slot != nil {
+		p.slot.workload.touch()
+	}
 	if p.group != nil {
 		ps.moved(p)
 	}

@@ -14,6 +14,7 @@ import (
 
 	promises "fairlead.dev/fairlead/class"
 	"fairlead.dev/fairlead/cluster"
+	promised "fairlead.dev/fairlead/kube/classes"
 )
 
 // This file tells the stories in testdata. A story is a series of turns; what
@@ -179,7 +180,7 @@ func (s *story) promise(l *line) error {
 	if err != nil {
 		return err
 	}
-	s.world.SetClasses(table)
+	s.world.Promise(promised.Open(table))
 	s.restart()
 	return nil
 }
@@ -187,7 +188,7 @@ func (s *story) promise(l *line) error {
 // promiseAnew changes the table of classes under way.
 func (s *story) promiseAnew(name string) error {
 	table, err := promises.Load(name)
-	if err == nil && !s.world.SetClasses(table) {
+	if err == nil && !s.world.Promise(promised.Open(table)) {
 		err = fmt.Errorf("the core has no rows for so many classes")
 	}
 	return err

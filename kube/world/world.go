@@ -31,6 +31,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"fairlead.dev/fairlead/cluster"
+	promises "fairlead.dev/fairlead/kube/classes"
 	"fairlead.dev/fairlead/kube/judge"
 )
 
@@ -71,6 +72,8 @@ type Options struct {
 	Handling func(*v1.Pod)
 	// NoClaims says why no claim of devices is ever seen, so that pods that have some are held; empty if they are.
 	NoClaims string
+	// Times is what accounts of workloads are kept by; none are without it.
+	Times Times
 }
 
 // Prices is what a policy has in the price of a place beside room, so that the core is told of it. Of what is not in it upstream's scores
@@ -98,7 +101,7 @@ func New(j *judge.Judge, o Options) *World {
 		rules.wishes = rules.wishes || p.Company
 	}
 	shapes := &shapes{journal: journal, judge: j, columns: columns, nodes: nodes, sets: sets, rules: rules, prices: func(schedulerName string) Prices { return o.Prices[schedulerName] }}
-	slots := &slots{journal: journal, classes: &classes{journal: journal, table: NoClasses()}, shapes: shapes, services: services{}}
+	slots := &slots{journal: journal, classes: &classes{journal: journal, promises: promises.Open(nil), labelsOf: rules.labelsOf}, shapes: shapes, services: services{}, ledger: &Ledger{journal: journal, times: o.Times, workloads: map[Workload]*workload{}}}
 	rules.retag = slots.retag
 	queue := &queue{journal: journal, pods: pods, sets: sets, room: math.MaxInt}
 	queries := &queries{
@@ -237,6 +240,9 @@ func (w *World) Stale() string {
 	if why := w.columns.Stale(); why != "" {
 		return why
 	}
+	if why := w.slots.classes.stale(); why != "" {
+		return why
+	}
 	return w.groups.Stale()
 }
 
@@ -249,6 +255,9 @@ func (w *World) Wake() cluster.Time {
 	}
 	if len(w.slots.vacant) > 0 {
 		wake = min(wake, w.slots.vacant[0].until)
+	}
+	if len(w.slots.ledger.changed) > 0 {
+		wake = min(wake, w.journal.now+cluster.Second)
 	}
 	return wake
 }
@@ -302,6 +311,7 @@ func (w *World) Restart(accounts func(cluster.TaskID, cluster.Seq) *cluster.Acco
 	for _, p := range inOrder(w.pods.byUID) {
 		w.reenter(p)
 	}
+	w.slots.classes.begun()
 	w.placed.nominations.reenterAll()
 	w.groups.arrange()
 	w.groups.forest.settle(w.pods.byUID)

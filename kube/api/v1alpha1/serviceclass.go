@@ -1,0 +1,115 @@
+package v1alpha1
+
+import metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+// Level is one of three.
+//
+// +kubebuilder:validation:Enum=Premium;Advanced;BestEffort
+type Level string
+
+// Share is a share of something, such as 0.999 or 99.9%: at most 1, and no finer than a millionth.
+//
+// +kubebuilder:validation:Pattern=`^(0(\.[0-9]{1,6})?|1(\.0{1,6})?|(100(\.0{1,4})?|[0-9]{1,2}(\.[0-9]{1,4})?)%)$`
+type Share string
+
+// Span is a time with its unit, such as 30s, 1h30m or 2d.
+//
+// +kubebuilder:validation:Pattern=`^([0-9]+(\.[0-9]+)?(d|h|m|s|ms|us))+$`
+// +kubebuilder:validation:MaxLength=40
+type Span string
+
+// ServiceClass says what is promised to the pods of a class, and which namespaces may use it. A pod names its class by the label
+// fairlead.dev/class; where it names none, it has the first that its priority reaches and its namespace may use.
+//
+// +kubebuilder:object:root=true
+// +kubebuilder:subresource:status
+// +kubebuilder:resource:scope=Cluster,shortName=svcclass,categories=fairlead
+// +kubebuilder:printcolumn:name="Importance",type=integer,JSONPath=`.spec.importance`
+// +kubebuilder:printcolumn:name="Availability",type=string,JSONPath=`.spec.availability`
+// +kubebuilder:printcolumn:name="Priority",type=integer,JSONPath=`.spec.priorityAtLeast`
+// +kubebuilder:printcolumn:name="Default",type=boolean,JSONPath=`.spec.default`
+// +kubebuilder:printcolumn:name="Accepted",type=string,JSONPath=`.status.conditions[?(@.type=="Accepted")].status`
+// +kubebuilder:printcolumn:name="Age",type=date,JSONPath=`.metadata.creationTimestamp`
+// +kubebuilder:validation:XValidation:rule="self.metadata.name.size() <= 63 && self.metadata.name.matches('^[a-z0-9]([-a-z0-9]*[a-z0-9])?$')",message="the name is the value of a label: want at most 63 small letters, digits and -, with a letter or digit at both ends"
+// +kubebuilder:validation:XValidation:rule="self.metadata.name != 'all' && self.metadata.name != 'none'",message="all is what reports call all classes together, and none the class of pods that have no other; choose another name"
+type ServiceClass struct {
+	metav1.TypeMeta   `json:",inline"`
+	metav1.ObjectMeta `json:"metadata,omitempty"`
+
+	// +required
+	Spec ServiceClassSpec `json:"spec"`
+	// +optional
+	Status ServiceClassStatus `json:"status,omitempty"`
+}
+
+// ServiceClassSpec is what is promised to whom. What is left out is not promised.
+//
+// +kubebuilder:validation:XValidation:rule="has(self.availability) || !(has(self.margin) || has(self.restart) || has(self.overheadBudget))",message="margin, restart and overheadBudget are of no use without availability; give one, or remove them"
+type ServiceClassSpec struct {
+	// Importance orders classes; the smallest number matters most.
+	//
+	// +required
+	Importance int32 `json:"importance"`
+
+	// Availability is the share of its time, from when it first waits on, that each replica of a workload is to run.
+	//
+	// +optional
+	// +kubebuilder:validation:XValidation:rule="!self.matches('^0*([.]0*)?%?$')",message="want more than 0; to promise nothing, leave availability out"
+	Availability *Share `json:"availability,omitempty"`
+	// Margin is how long before a violation a replica is critical.
+	//
+	// +optional
+	Margin *Span `json:"margin,omitempty"`
+	// Restart is how long a replica takes on average to begin anew; it counts on top of the margin.
+	//
+	// +optional
+	Restart *Span `json:"restart,omitempty"`
+	// OverheadBudget is the share of its time that a replica may have spent on beginning anew and still be evicted; at 0 it never is. Left out it is what availability leaves.
+	//
+	// +optional
+	OverheadBudget *Share `json:"overheadBudget,omitempty"`
+	// Evicted is what becomes of what a pod had done when it is evicted. Those that keep it take turns sooner.
+	//
+	// +optional
+	// +kubebuilder:validation:Enum=Lost;Kept
+	// +kubebuilder:default=Lost
+	Evicted string `json:"evicted,omitempty"`
+
+	// Urgency is the place in the queue under policies that order by levels.
+	//
+	// +optional
+	Urgency *Level `json:"urgency,omitempty"`
+
+	// PriorityAtLeast makes this the class of pods that name none and whose priority is at least this, unless that of another class is reached that asks for more. Left out, pods have it by name alone.
+	//
+	// +optional
+	PriorityAtLeast *int32 `json:"priorityAtLeast,omitempty"`
+	// Default makes this the class of pods that have no other. Of two the older one is.
+	//
+	// +optional
+	Default bool `json:"default,omitempty"`
+	// NamespaceSelector says by their labels which namespaces may use the class; {} is all. Left out, no namespace may, or all if it is the default.
+	//
+	// +optional
+	NamespaceSelector *metav1.LabelSelector `json:"namespaceSelector,omitempty"`
+}
+
+// ServiceClassStatus is what Fairlead says of a class.
+type ServiceClassStatus struct {
+	// Conditions: Accepted says whether the class counts.
+	//
+	// +optional
+	// +listType=map
+	// +listMapKey=type
+	Conditions []metav1.Condition `json:"conditions,omitempty"`
+}
+
+// ServiceClassList is a list of them.
+//
+// +kubebuilder:object:root=true
+type ServiceClassList struct {
+	metav1.TypeMeta `json:",inline"`
+	metav1.ListMeta `json:"metadata,omitempty"`
+
+	Items []ServiceClass `json:"items"`
+}

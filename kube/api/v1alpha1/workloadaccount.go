@@ -1,0 +1,136 @@
+package v1alpha1
+
+import (
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+)
+
+// WorkloadAccount says how the replicas of a workload have spent their time, against what is promised to them. Fairlead writes it, and a new leader goes on from it. It is known by kind and name of the workload, so that making that anew does not wash it.
+//
+// +kubebuilder:object:root=true
+// +kubebuilder:subresource:status
+// +kubebuilder:resource:scope=Namespaced,shortName=wa,categories=fairlead
+// +kubebuilder:printcolumn:name="Class",type=string,JSONPath=`.status.class`
+// +kubebuilder:printcolumn:name="Target",type=string,JSONPath=`.status.target`
+// +kubebuilder:printcolumn:name="Available",type=string,JSONPath=`.status.available`
+// +kubebuilder:printcolumn:name="Slack",type=string,JSONPath=`.status.slack`
+// +kubebuilder:printcolumn:name="At Risk",type=integer,JSONPath=`.status.atRisk`
+// +kubebuilder:printcolumn:name="Observed",type=date,JSONPath=`.status.observedAt`
+type WorkloadAccount struct {
+	metav1.TypeMeta   `json:",inline"`
+	metav1.ObjectMeta `json:"metadata,omitempty"`
+
+	// +optional
+	Status WorkloadAccountStatus `json:"status,omitempty"`
+}
+
+// WorkloadAccountStatus is how a workload stood at a moment.
+type WorkloadAccountStatus struct {
+	// Kind and Name are those of the workload: of a Deployment's pods the Deployment, of others their controller, of a pod without one the pod itself.
+	//
+	// +optional
+	Kind string `json:"kind,omitempty"`
+	// +optional
+	Name string `json:"name,omitempty"`
+	// ObservedAt is the moment: what a replica does it has done since, and goes on doing.
+	//
+	// +optional
+	ObservedAt metav1.MicroTime `json:"observedAt,omitempty"`
+
+	// Class is the class of the replicas, and Target the availability that it promises; of several classes those of the one that matters most.
+	//
+	// +optional
+	Class string `json:"class,omitempty"`
+	// +optional
+	Target string `json:"target,omitempty"`
+	// Available is the share of their time that the replicas have run, all in all.
+	//
+	// +optional
+	Available string `json:"available,omitempty"`
+	// Slack is how much longer the replica that is closest to it may be without running before it is critical; below 0 it is.
+	//
+	// +optional
+	Slack string `json:"slack,omitempty"`
+	// AtRisk is how many replicas are critical.
+	//
+	// +optional
+	AtRisk int32 `json:"atRisk"`
+	// Overhead is the share of their time that the replicas have spent on beginning anew.
+	//
+	// +optional
+	Overhead string `json:"overhead,omitempty"`
+	// Preemptions is how many of their pods Fairlead has evicted.
+	//
+	// +optional
+	Preemptions int64 `json:"preemptions"`
+
+	// Replicas are the accounts of single replicas, at most 256: those that there are first, then those that nobody has any more, which are kept for a day.
+	//
+	// +optional
+	// +listType=atomic
+	// +kubebuilder:validation:MaxItems=256
+	Replicas []ReplicaAccount `json:"replicas,omitempty"`
+	// Others is how many there are beyond these, and what they have spent together.
+	//
+	// +optional
+	Others *OtherReplicas `json:"others,omitempty"`
+}
+
+// ReplicaAccount is how one replica has spent its time, up to the moment of observation.
+type ReplicaAccount struct {
+	// Pod and UID are those of its pod; of one without a pod the name is that of its last one.
+	//
+	// +optional
+	Pod string `json:"pod,omitempty"`
+	// +optional
+	UID types.UID `json:"uid,omitempty"`
+	// +required
+	Class string `json:"class"`
+	// State is what it does: Waiting and Starting count against it, Running counts for it, and Absent does not count.
+	//
+	// +required
+	// +kubebuilder:validation:Enum=Waiting;Starting;Running;Absent
+	State string `json:"state"`
+	// +optional
+	Submitted metav1.MicroTime `json:"submitted,omitempty"`
+	// FirstRun is when it first ran; none before that.
+	//
+	// +optional
+	FirstRun *metav1.MicroTime `json:"firstRun,omitempty"`
+
+	Spent `json:",inline"`
+}
+
+// Spent is what time was spent on, in microseconds.
+type Spent struct {
+	// +optional
+	WaitingMicroseconds int64 `json:"waitingMicroseconds"`
+	// +optional
+	RunningMicroseconds int64 `json:"runningMicroseconds"`
+	// OverheadMicroseconds is starting and leaving; RestartingMicroseconds the part of it since it first ran.
+	//
+	// +optional
+	OverheadMicroseconds int64 `json:"overheadMicroseconds"`
+	// +optional
+	RestartingMicroseconds int64 `json:"restartingMicroseconds"`
+	// +optional
+	Preemptions int32 `json:"preemptions"`
+}
+
+// OtherReplicas are replicas that have no account of their own here.
+type OtherReplicas struct {
+	// +required
+	Count int32 `json:"count"`
+
+	Spent `json:",inline"`
+}
+
+// WorkloadAccountList is a list of them.
+//
+// +kubebuilder:object:root=true
+type WorkloadAccountList struct {
+	metav1.TypeMeta `json:",inline"`
+	metav1.ListMeta `json:"metadata,omitempty"`
+
+	Items []WorkloadAccount `json:"items"`
+}

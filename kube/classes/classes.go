@@ -1,0 +1,108 @@
+// Package classes is who was promised what: a table of classes, and of each which namespaces may use it. It comes from the configuration, where anybody may name any class, or is read of the
+// ServiceClasses of a cluster.
+package classes
+
+import (
+	"fmt"
+	"slices"
+
+	"k8s.io/apimachinery/pkg/labels"
+
+	"fairlead.dev/fairlead/class"
+	"fairlead.dev/fairlead/cluster"
+	"fairlead.dev/fairlead/internal/document"
+)
+
+// Label is the label of pods that names their class.
+const Label = "fairlead.dev/class"
+
+// Promises are what is promised to whom. They must not be changed once they are made.
+type Promises struct {
+	*class.Table
+	// namespaces says of each class of the table which may use it; nil where all may use all.
+	namespaces []labels.Selector
+	// other is the place of the class of pods whose priority reaches none, if their namespace may use it; else it is the last one.
+	other int
+}
+
+// Nobodys is the class of all pods while nothing is promised to anybody.
+const Nobodys = "all"
+
+// Open are the promises of a table whose classes all namespaces may use; nil promises nothing to anybody.
+func Open(table *class.Table) *Promises {
+	if table == nil {
+		table = &class.Table{Classes: []class.Class{{Class: cluster.Class{Name: Nobodys}}}}
+	}
+	return &Promises{Table: table, other: len(table.Classes) - 1}
+}
+
+// Nothing reports whether nothing is promised to anybody.
+func (p *Promises) Nothing() bool {
+	return len(p.Classes) == 1 && p.Classes[0].Class == cluster.Class{Name: Nobodys}
+}
+
+// Same reports whether both promise the same to the same.
+func (p *Promises) Same(o *Promises) bool {
+	return p.other == o.other && slices.Equal(p.Classes, o.Classes) &&
+		slices.EqualFunc(p.namespaces, o.namespaces, func(a, b labels.Selector) bool { return a.String() == b.String() && a.Empty() == b.Empty() })
+}
+
+// ByNamespace reports whether labels of namespaces say which classes their pods may have.
+func (p *Promises) ByNamespace() bool { return p.namespaces != nil }
+
+// admits reports whether a namespace with these labels may use the class at that place.
+func (p *Promises) admits(place int, namespace labels.Set) bool {
+	return p.namespaces == nil || p.namespaces[place].Matches(namespace)
+}
+
+// Pod is what decides which class a pod has.
+type Pod struct {
+	Name     string // that its label says
+	Labelled bool
+	Priority int32
+	// Namespace is the labels of its namespace.
+	Namespace labels.Set
+}
+
+// Of is the class of a pod, and why it is to be held: as nobody knows the class that it names, or its namespace may not use that. Its class is that of its priority then.
+func (p *Promises) Of(pod Pod) (cluster.ClassID, error) {
+	if !pod.Labelled || p.Nothing() {
+		return p.byPriority(pod), nil
+	}
+	at, known := p.ByName(pod.Name)
+	switch {
+	case known && p.admits(int(at), pod.Namespace):
+		return at, nil
+	case known:
+		return p.byPriority(pod), fmt.Errorf("namespaceSelector of the ServiceClass does not let this namespace use it, which may use %q", p.open(pod.Namespace))
+	}
+	return p.byPriority(pod), fmt.Errorf("no such class; %s", document.Meant(pod.Name, p.open(pod.Namespace)))
+}
+
+// byPriority is the class of a pod that names none: the first that its priority reaches and its namespace may use.
+func (p *Promises) byPriority(pod Pod) cluster.ClassID {
+	for i := range int(p.Least()) {
+		if from := p.Classes[i].From; pod.Priority >= from && from != class.NoPriority && p.admits(i, pod.Namespace) {
+			return cluster.ClassID(i)
+		}
+	}
+	if p.admits(p.other, pod.Namespace) {
+		return cluster.ClassID(p.other)
+	}
+	return p.Least()
+}
+
+// Least is the last class, which all may use.
+func (p *Promises) Least() cluster.ClassID { return cluster.ClassID(len(p.Classes) - 1) }
+
+// open are the names of the classes that a namespace may use.
+func (p *Promises) open(namespace labels.Set) []string {
+	var names []string
+	for i := range p.Classes {
+		if p.admits(i, namespace) {
+			names = append(names, p.Classes[i].Name)
+		}
+	}
+	slices.Sort(names)
+	return names
+}

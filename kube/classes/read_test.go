@@ -1,0 +1,171 @@
+package classes
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
+	kyaml "sigs.k8s.io/yaml"
+
+	"fairlead.dev/fairlead/cluster"
+	"fairlead.dev/fairlead/kube/api/v1alpha1"
+)
+
+// serviceClass is one of that name and age, with a spec as people write it.
+func serviceClass(t *testing.T, name string, age time.Duration, spec string) *v1alpha1.ServiceClass {
+	t.Helper()
+	c := &v1alpha1.ServiceClass{ObjectMeta: metav1.ObjectMeta{Name: name, CreationTimestamp: metav1.NewTime(time.Unix(1e9, 0).Add(-age))}}
+	if err := kyaml.UnmarshalStrict([]byte(spec), &c.Spec); err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+// sample has a class for each way by which pods come to one.
+func sample(t *testing.T) []*v1alpha1.ServiceClass {
+	return []*v1alpha1.ServiceClass{
+		serviceClass(t, "gold", 3*time.Hour, `{importance: 1, availability: 99.9%, margin: 1m, priorityAtLeast: 1000, namespaceSelector: {matchLabels: {team: shop}}}`),
+		serviceClass(t, "silver", 2*time.Hour, `{importance: 2, availability: "0.95", overheadBudget: "0.02", priorityAtLeast: 100, namespaceSelector: {}}`),
+		serviceClass(t, "rest", time.Hour, `{importance: 9, default: true}`),
+		serviceClass(t, "hidden", time.Hour, `{importance: 3, availability: "0.5"}`),
+	}
+}
+
+func TestWhoHasWhichClass(t *testing.T) {
+	p, verdicts := Read(sample(t))
+	for _, v := range verdicts {
+		if v.Reason != v1alpha1.ReasonAccepted {
+			t.Errorf("%s: %s: %s", v.Object.Name, v.Reason, v.Message)
+		}
+	}
+	for _, test := range []struct {
+		name, team string
+		priority   int32
+		want       string
+	}{
+		{"", "shop", 5000, "gold"},
+		{"", "labs", 5000, "silver"}, // gold is not theirs, and silver's priority is reached as well
+		{"", "labs", 100, "silver"},
+		{"", "labs", 99, "rest"},
+		{"", "", math.MinInt32, "rest"},
+		{"gold", "shop", 0, "gold"},
+		{"gold", "labs", 0, `rest: namespaceSelector of the ServiceClass does not let this namespace use it, which may use ["none" "rest" "silver"]`},
+		{"rest", "labs", 5000, "rest"},
+		{"none", "labs", 5000, "none"},
+		{"hidden", "shop", 0, `rest: namespaceSelector of the ServiceClass does not let this namespace use it, which may use ["gold" "none" "rest" "silver"]`},
+		{"glod", "shop", 0, "rest: no such class; did you mean gold?"},
+	} {
+		at, err := p.Of(Pod{Name: test.name, Labelled: test.name != "", Priority: test.priority, Namespace: labels.Set{"team": test.team}})
+		got := p.Classes[at].Name
+		if err != nil {
+			got += ": " + err.Error()
+		}
+		if got != test.want {
+			t.Errorf("a pod of team %q that names %q with priority %d: %s, want %s", test.team, test.name, test.priority, got, test.want)
+		}
+	}
+	silver, _ := p.ByName("silver")
+	if c := p.Classes[silver]; c.Availability != 950_000 || c.Budget != 20_000 || c.Importance != 2 {
+		t.Errorf("silver is %+v", c)
+	}
+	gold, _ := p.ByName("gold")
+	if c := p.Classes[gold]; c.Availability != 999_000 || c.Budget != 1_000 || c.Margin != cluster.Minute {
+		t.Errorf("gold is %+v", c)
+	}
+}
+
+// What two classes say, the older one has: as the default, and by a priority.
+func TestTheOlderClassWins(t *testing.T) {
+	p, verdicts := Read([]*v1alpha1.ServiceClass{
+		serviceClass(t, "new", time.Minute, `{importance: 1, priorityAtLeast: 10, default: true}`),
+		serviceClass(t, "old", time.Hour, `{importance: 2, priorityAtLeast: 10, default: true}`),
+	})
+	for priority, want := range map[int32]string{10: "old", 0: "old"} {
+		if at, _ := p.Of(Pod{Priority: priority}); p.Classes[at].Name != want {
+			t.Errorf("priority %d has %s, want %s", priority, p.Classes[at].Name, want)
+		}
+	}
+	if v := verdicts[0]; v.Reason != v1alpha1.ReasonConflict || !v.Accepted() ||
+		v.Message != "It counts but for this: old is the default already, and older; old has the pods from priority 10 on already, and is older." {
+		t.Errorf("new: %s: %s", v.Reason, v.Message)
+	}
+	if v := verdicts[1]; v.Reason != v1alpha1.ReasonAccepted {
+		t.Errorf("old: %s: %s", v.Reason, v.Message)
+	}
+	if at, err := p.Of(Pod{Name: "new", Labelled: true}); err != nil || p.Classes[at].Name != "new" {
+		t.Errorf("by its name new is had as %s, %v", p.Classes[at].Name, err)
+	}
+}
+
+// What the schema of the API lets through and means nothing is said in its own words, and counts for nobody.
+func TestInvalidClassesAreNamed(t *testing.T) {
+	bad := map[string]string{
+		"no-share":    `{importance: 1, availability: "0.1234567"}`,
+		"no-time":     `{importance: 1, availability: "0.9", margin: "0.5us"}`,
+		"no-budget":   `{importance: 1, availability: "0.9", overheadBudget: "101%"}`,
+		"no-selector": `{importance: 1, namespaceSelector: {matchExpressions: [{key: a, operator: Is}]}}`,
+	}
+	objects := []*v1alpha1.ServiceClass{serviceClass(t, "good", time.Hour, `{importance: 1, default: true}`)}
+	for name, spec := range bad {
+		objects = append(objects, serviceClass(t, name, time.Minute, spec))
+	}
+	p, verdicts := Read(objects)
+	want := map[string]string{
+		"no-share":    "spec.availability",
+		"no-time":     "spec.margin",
+		"no-budget":   "spec.overheadBudget",
+		"no-selector": "spec.namespaceSelector",
+	}
+	for _, v := range verdicts {
+		if field := want[v.Object.Name]; v.Accepted() != (field == "") || !strings.HasPrefix(v.Message, field) {
+			t.Errorf("%s: %s: %s", v.Object.Name, v.Reason, v.Message)
+		}
+	}
+	if got := fmt.Sprint(p.Names()); got != "[good none]" {
+		t.Errorf("classes are %s", got)
+	}
+}
+
+// Of more classes than can be told apart the oldest count.
+func TestTooManyClasses(t *testing.T) {
+	var objects []*v1alpha1.ServiceClass
+	for i := range cluster.MaxClasses + 3 {
+		objects = append(objects, serviceClass(t, fmt.Sprintf("class-%03d", i), time.Duration(i)*time.Hour, `{importance: 1}`))
+	}
+	p, verdicts := Read(objects)
+	if err := cluster.CheckClasses(p.Rows()); err != nil || len(p.Classes) != cluster.MaxClasses {
+		t.Errorf("%d classes, %v", len(p.Classes), err)
+	}
+	for i, v := range verdicts {
+		if accepted := i > 3; v.Accepted() != accepted {
+			t.Errorf("%s: %s", v.Object.Name, v.Reason)
+		}
+	}
+}
+
+// Promises are the same if they say the same, whoever was read first.
+func TestSamePromises(t *testing.T) {
+	objects := sample(t)
+	one, _ := Read(objects)
+	slices.Reverse(objects)
+	if other, _ := Read(objects); !one.Same(other) {
+		t.Error("the order of what was listed matters")
+	}
+	objects[0].Spec.NamespaceSelector = &metav1.LabelSelector{}
+	if other, _ := Read(objects); one.Same(other) {
+		t.Errorf("that all may use %s is not seen", objects[0].Name)
+	}
+}
+
+// Without any class nothing is promised, and no label means anything.
+func TestNoClasses(t *testing.T) {
+	p, _ := Read(nil)
+	if _, err := p.Of(Pod{Name: "gold", Labelled: true}); err != nil || !p.Nothing() {
+		t.Errorf("%v, nothing %t", err, p.Nothing())
+	}
+}

@@ -1,0 +1,344 @@
+package scheduler
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/validation"
+	"k8s.io/client-go/dynamic"
+	"k8s.io/klog/v2"
+
+	"fairlead.dev/fairlead/cluster"
+	"fairlead.dev/fairlead/kube/api/v1alpha1"
+	"fairlead.dev/fairlead/kube/world"
+)
+
+// This file writes how workloads stand into WorkloadAccounts, and reads these before a leader's first round.
+
+const (
+	// mostReplicas is how many replicas have an account of their own in one, as its schema has it.
+	mostReplicas = 256
+	// accountsPage is how many are listed at once, and accountsAgain the pause before that is tried again.
+	accountsPage  = 500
+	accountsAgain = time.Second
+)
+
+// WorkloadAccounts is the type of these objects.
+func WorkloadAccounts() schema.GroupVersionResource {
+	return v1alpha1.GroupVersion.WithResource("workloadaccounts")
+}
+
+// timesOf is what the world's ledger has to know; nothing where no accounts are written.
+func timesOf(s *Scheduler) world.Times {
+	if s.WorkloadAccounts == nil {
+		return world.Times{}
+	}
+	return world.Times{
+		Account: func(row cluster.TaskID, seq cluster.Seq) (*cluster.Account, cluster.Phase) {
+			if s.epochs.core == nil || int(row) >= s.epochs.core.View().TaskRows() {
+				return nil, cluster.Absent
+			}
+			task := s.epochs.core.View().Task(row)
+			if task.Seq != seq || task.Phase == cluster.Absent {
+				return nil, cluster.Absent
+			}
+			account := task.Account.At(s.now(), task.Phase)
+			return &account, task.Phase
+		},
+		At: func(t metav1.Time) cluster.Time { return sinceBegan(s, t.Time) },
+	}
+}
+
+// sinceBegan is a moment as the core counts it, and moment the other way round.
+func sinceBegan(s *Scheduler, t time.Time) cluster.Time {
+	return cluster.Time(t.Sub(s.began) / time.Microsecond)
+}
+
+func moment(s *Scheduler, t cluster.Time) metav1.MicroTime {
+	return metav1.NewMicroTime(s.began.Add(time.Duration(t) * time.Microsecond).UTC())
+}
+
+// remember reads all accounts, before any pod is taken in, and tries again until it is heard: to begin without them would overwrite them.
+func remember(ctx context.Context, s *Scheduler) error {
+	if s.WorkloadAccounts == nil {
+		return nil
+	}
+	for {
+		standing, err := listAccounts(ctx, s)
+		if err == nil {
+			pods := s.intake.informers.Core().V1().Pods().Lister()
+			there := map[types.UID]bool{}
+			for _, p := range listed(pods.List(labels.Everything())) {
+				there[p.UID] = true
+			}
+			world.LedgerOf(s.world).Remember(standing, func(uid types.UID) bool { return there[uid] })
+			return nil
+		}
+		if apierrors.IsNotFound(err) {
+			return fmt.Errorf("the API server does not serve %s, which it did not say at the start; ending, to begin anew without them: %w", WorkloadAccounts().GroupResource(), err)
+		}
+		klog.FromContext(ctx).Error(err, "The accounts of workloads cannot be read; nothing is decided until they are")
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-s.Clock.After(accountsAgain):
+		}
+	}
+}
+
+// listAccounts lists all accounts.
+func listAccounts(ctx context.Context, s *Scheduler) (all []world.Standing, err error) {
+	next := ""
+	for {
+		list, err := s.WorkloadAccounts.Resource(WorkloadAccounts()).List(ctx, metav1.ListOptions{Limit: accountsPage, Continue: next})
+		if apierrors.IsResourceExpired(err) { // what was listed is too old to go on with
+			all, next = nil, ""
+			continue
+		}
+		if err != nil {
+			return nil, err
+		}
+		for i := range list.Items {
+			account := &v1alpha1.WorkloadAccount{}
+			if err := runtime.DefaultUnstructuredConverter.FromUnstructured(list.Items[i].Object, account); err != nil {
+				return nil, fmt.Errorf("workload account %s/%s: %w", list.Items[i].GetNamespace(), list.Items[i].GetName(), err)
+			}
+			if account.Status.Kind != "" { // it was created, and not written
+				all = append(all, standingOf(s, account))
+			}
+		}
+		if next = list.GetContinue(); next == "" {
+			return all, nil
+		}
+	}
+}
+
+// standingOf is how a workload stood.
+func standingOf(s *Scheduler, account *v1alpha1.WorkloadAccount) world.Standing {
+	status := &account.Status
+	at := min(sinceBegan(s, status.ObservedAt.Time), s.now()) // clocks of machines differ
+	standing := world.Standing{Workload: world.Workload{Namespace: account.Namespace, Kind: status.Kind, Name: status.Name}}
+	for i := range status.Replicas {
+		r := &status.Replicas[i]
+		spent := spentOf(&r.Spent, at)
+		spent.Pod, spent.Name, spent.Class, spent.Phase = r.UID, r.Pod, r.Class, phaseOf(r.State)
+		spent.Account.Submitted = min(sinceBegan(s, r.Submitted.Time), spent.Account.Submitted)
+		if r.FirstRun != nil {
+			spent.Account.FirstRun = min(max(sinceBegan(s, r.FirstRun.Time), spent.Account.Submitted), at)
+		}
+		standing.Replicas = append(standing.Replicas, spent)
+	}
+	if o := status.Others; o != nil && o.Count > 0 {
+		each := v1alpha1.Spent{
+			WaitingMicroseconds: o.WaitingMicroseconds / int64(o.Count), RunningMicroseconds: o.RunningMicroseconds / int64(o.Count),
+			OverheadMicroseconds: o.OverheadMicroseconds / int64(o.Count), RestartingMicroseconds: o.RestartingMicroseconds / int64(o.Count),
+		}
+		for range o.Count {
+			spent := spentOf(&each, at)
+			spent.Class, spent.Phase = status.Class, cluster.Gated
+			standing.Replicas = append(standing.Replicas, spent)
+		}
+	}
+	return standing
+}
+
+// spentOf is an account that is as old as its parts.
+func spentOf(of *v1alpha1.Spent, at cluster.Time) world.Spent {
+	a := cluster.Account{
+		Since: at, FirstRun: cluster.Never,
+		Waiting: max(cluster.Time(of.WaitingMicroseconds), 0), Running: max(cluster.Time(of.RunningMicroseconds), 0),
+		Overhead: max(cluster.Time(of.OverheadMicroseconds), 0), Restarting: max(cluster.Time(of.RestartingMicroseconds), 0),
+	}
+	a.Restarting = min(a.Restarting, a.Overhead)
+	a.Submitted = at - a.Age()
+	if a.Running+a.Restarting > 0 {
+		a.FirstRun = a.Submitted
+	}
+	return world.Spent{Account: a, Preemptions: of.Preemptions}
+}
+
+const (
+	stateWaiting, stateStarting, stateRunning, stateAbsent = "Waiting", "Starting", "Running", "Absent"
+)
+
+func stateOf(p cluster.Phase) string {
+	switch p {
+	case cluster.Waiting, cluster.Reserved:
+		return stateWaiting
+	case cluster.Starting, cluster.Leaving:
+		return stateStarting
+	case cluster.Running:
+		return stateRunning
+	default:
+		return stateAbsent
+	}
+}
+
+func phaseOf(state string) cluster.Phase {
+	switch state {
+	case stateWaiting:
+		return cluster.Waiting
+	case stateStarting:
+		return cluster.Starting
+	case stateRunning:
+		return cluster.Running
+	default:
+		return cluster.Gated
+	}
+}
+
+// writeAccounts has those written that have changed.
+func writeAccounts(s *Scheduler) {
+	if s.WorkloadAccounts == nil || s.epochs.mistakes.broken {
+		return
+	}
+	for _, standing := range world.LedgerOf(s.world).Changed() {
+		a := &account{workload: standing.Workload}
+		if len(standing.Replicas) > 0 {
+			a.status = statusOf(s, &standing)
+		}
+		s.explainer.writer.put(condition{account: a})
+	}
+}
+
+// statusOf is what is written of a workload.
+func statusOf(s *Scheduler, standing *world.Standing) *v1alpha1.WorkloadAccountStatus {
+	status := &v1alpha1.WorkloadAccountStatus{Kind: standing.Kind, Name: standing.Name, ObservedAt: moment(s, s.now())}
+	known := map[string]cluster.Class{}
+	for _, c := range s.epochs.core.View().Classes() {
+		known[c.Name] = c
+	}
+	var total cluster.Account
+	most, slack := cluster.Class{}, cluster.Never
+	for i := range standing.Replicas {
+		r := &standing.Replicas[i]
+		a := &r.Account
+		status.Preemptions += int64(r.Preemptions)
+		class, promised := known[r.Class]
+		if status.Class == "" || promised && class.Importance < most.Importance {
+			status.Class, most = r.Class, class
+		}
+		if i < standing.Live {
+			total.Waiting += a.Waiting
+			total.Running += a.Running
+			total.Overhead += a.Overhead
+			total.Restarting += a.Restarting
+			if left := class.Slack(*a); promised && class.Promises() {
+				slack = min(slack, left)
+				if left < 0 {
+					status.AtRisk++
+				}
+			}
+		}
+		addReplica(s, status, r)
+	}
+	if most.Promises() {
+		status.Target = fmt.Sprint(most.Availability)
+	}
+	if standing.Live > 0 {
+		status.Available = fmt.Sprint(total.Availability())
+		status.Overhead = fmt.Sprint(cluster.Share(int64(cluster.Whole) * int64(total.Restarting) / max(int64(total.Age()), 1)))
+	}
+	if slack != cluster.Never {
+		status.Slack = (time.Duration(slack) * time.Microsecond).Round(time.Second).String()
+	}
+	return status
+}
+
+// addReplica adds an account of its own, or what it comes to beyond the most that there are.
+func addReplica(s *Scheduler, status *v1alpha1.WorkloadAccountStatus, r *world.Spent) {
+	a := &r.Account
+	spent := v1alpha1.Spent{
+		WaitingMicroseconds: int64(a.Waiting), RunningMicroseconds: int64(a.Running), OverheadMicroseconds: int64(a.Overhead), RestartingMicroseconds: int64(a.Restarting),
+		Preemptions: r.Preemptions,
+	}
+	if len(status.Replicas) < mostReplicas {
+		one := v1alpha1.ReplicaAccount{Pod: r.Name, UID: r.Pod, Class: r.Class, State: stateOf(r.Phase), Submitted: moment(s, a.Submitted), Spent: spent}
+		if a.FirstRun != cluster.Never {
+			first := moment(s, a.FirstRun)
+			one.FirstRun = &first
+		}
+		status.Replicas = append(status.Replicas, one)
+		return
+	}
+	if status.Others == nil {
+		status.Others = &v1alpha1.OtherReplicas{}
+	}
+	o := status.Others
+	o.Count++
+	o.WaitingMicroseconds += spent.WaitingMicroseconds
+	o.RunningMicroseconds += spent.RunningMicroseconds
+	o.OverheadMicroseconds += spent.OverheadMicroseconds
+	o.RestartingMicroseconds += spent.RestartingMicroseconds
+	o.Preemptions += spent.Preemptions
+}
+
+// account is what is written of a workload: its status, or nil if it is forgotten.
+type account struct {
+	workload world.Workload
+	status   *v1alpha1.WorkloadAccountStatus
+}
+
+// name is that of the object, by kind and name of the workload; what is too long for one ends in a hash.
+func (a *account) name() string {
+	name := strings.ToLower(a.workload.Kind) + "." + a.workload.Name
+	if len(name) <= validation.DNS1123SubdomainMaxLength {
+		return name
+	}
+	const hashed = 16
+	return name[:validation.DNS1123SubdomainMaxLength-hashed-1] + "-" + fmt.Sprintf("%x", sha256.Sum256([]byte(name)))[:hashed]
+}
+
+// key is by which one write of an account follows the other.
+func (a *account) key() types.UID { return types.UID(a.workload.Namespace + "/" + a.name()) }
+
+// write writes the status, and creates the object if it is not there. It reports whether that needs no repetition.
+func (a *account) write(s *Scheduler) bool {
+	ctx, cancel := context.WithTimeout(context.Background(), s.Config.BindTimeout.Duration)
+	defer cancel()
+	of := s.WorkloadAccounts.Resource(WorkloadAccounts()).Namespace(a.workload.Namespace)
+	if a.status == nil {
+		err := of.Delete(ctx, a.name(), metav1.DeleteOptions{})
+		s.Metrics.Binds.Wrote("workloadaccounts", "delete", outcome(err))
+		return err == nil || apierrors.IsNotFound(err)
+	}
+	err := a.patch(ctx, s, of)
+	if apierrors.IsNotFound(err) {
+		object := &unstructured.Unstructured{Object: map[string]any{
+			"apiVersion": v1alpha1.GroupVersion.String(), "kind": "WorkloadAccount", "metadata": map[string]any{"name": a.name()},
+		}}
+		_, err = of.Create(ctx, object, metav1.CreateOptions{})
+		s.Metrics.Binds.Wrote("workloadaccounts", "create", outcome(err))
+		if err == nil || apierrors.IsAlreadyExists(err) {
+			err = a.patch(ctx, s, of)
+		}
+	}
+	// A namespace that is being deleted takes its accounts with it.
+	done := err == nil || apierrors.IsNotFound(err) || apierrors.HasStatusCause(err, "NamespaceTerminating")
+	if !done {
+		klog.Background().V(1).Info("cannot write how a workload stands", "account", klog.KRef(a.workload.Namespace, a.name()), "err", err)
+	}
+	return done
+}
+
+// patch replaces the status as a whole.
+func (a *account) patch(ctx context.Context, s *Scheduler, of dynamic.ResourceInterface) error {
+	patch, err := json.Marshal([]map[string]any{{"op": "add", "path": "/status", "value": a.status}})
+	if err != nil {
+		panic(fmt.Sprintf("scheduler: a status does not marshal: %v", err))
+	}
+	_, err = of.Patch(ctx, a.name(), types.JSONPatchType, patch, metav1.PatchOptions{}, "status")
+	s.Metrics.Binds.Wrote("workloadaccounts/status", "patch", outcome(err))
+	return err
+}

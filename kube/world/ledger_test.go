@@ -1,0 +1,96 @@
+package world
+
+import (
+	"testing"
+
+	v1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"fairlead.dev/fairlead/cluster"
+)
+
+func TestWorkloadOf(t *testing.T) {
+	yes := true
+	for _, test := range []struct {
+		name        string
+		kind, owner string
+		hash        string
+		want        Workload
+	}{
+		{"of a Deployment", "ReplicaSet", "web-7d9f", "7d9f", Workload{"shop", "Deployment", "web"}},
+		{"of a ReplicaSet with another name", "ReplicaSet", "web", "7d9f", Workload{"shop", "ReplicaSet", "web"}},
+		{"of a ReplicaSet of its own", "ReplicaSet", "web-7d9f", "", Workload{"shop", "ReplicaSet", "web-7d9f"}},
+		{"of a StatefulSet", "StatefulSet", "db", "", Workload{"shop", "StatefulSet", "db"}},
+		{"without a controller", "", "", "", Workload{"shop", "Pod", "p"}},
+	} {
+		p := &v1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "p", Labels: map[string]string{"pod-template-hash": test.hash}}}
+		if test.owner != "" {
+			p.OwnerReferences = []metav1.OwnerReference{{Kind: test.kind, Name: test.owner, Controller: &yes}}
+		}
+		if got := WorkloadOf(p); got != test.want {
+			t.Errorf("a pod %s is of %+v, want %+v", test.name, got, test.want)
+		}
+	}
+}
+
+// What was written of a replica goes on to now: it runs on, has run since it came to its node, or has waited.
+func TestCatchUp(t *testing.T) {
+	const now = 1000 * cluster.Second
+	l := &Ledger{journal: &journal{now: now}, times: Times{At: func(t metav1.Time) cluster.Time { return cluster.Time(t.Unix()) * cluster.Second }}}
+	bound := func(at int64) *v1.Pod {
+		return &v1.Pod{Spec: v1.PodSpec{NodeName: "n"}, Status: v1.PodStatus{Conditions: []v1.PodCondition{{Type: v1.PodScheduled, Status: v1.ConditionTrue, LastTransitionTime: metav1.Unix(at, 0)}}}}
+	}
+	account := cluster.Account{Submitted: 100 * cluster.Second, Since: 900 * cluster.Second, Waiting: 300 * cluster.Second, Running: 500 * cluster.Second, FirstRun: 400 * cluster.Second}
+	fresh := cluster.Account{Submitted: 600 * cluster.Second, Since: 900 * cluster.Second, Waiting: 300 * cluster.Second, FirstRun: cluster.Never}
+	for _, test := range []struct {
+		name             string
+		of               cluster.Account
+		phase            cluster.Phase
+		pod              *v1.Pod
+		waiting, running cluster.Time // of the last hundred seconds
+		first            cluster.Time
+	}{
+		{"runs on", account, cluster.Running, bound(400), 0, 100, 400},
+		{"came to its node meanwhile", fresh, cluster.Waiting, bound(940), 40, 60, 940},
+		{"was started, and runs", fresh, cluster.Starting, bound(890), 0, 100, 900},
+		{"waits on", fresh, cluster.Waiting, &v1.Pod{}, 100, 0, 0},
+		{"had not come, and came", account, cluster.Gated, bound(950), 0, 50, 400},
+		{"came by a clock ahead of ours", fresh, cluster.Waiting, bound(2000), 100, 0, 1000},
+		{"is held", fresh, cluster.Gated, &v1.Pod{}, 0, 0, 0},
+	} {
+		s := Spent{Account: test.of, Phase: test.phase}
+		s.catchUp(l, test.pod)
+		first := test.first * cluster.Second
+		if test.first == 0 {
+			first = cluster.Never
+		}
+		if a := s.Account; a.Since != now || a.Waiting-test.of.Waiting != test.waiting*cluster.Second || a.Running-test.of.Running != test.running*cluster.Second || a.FirstRun != first {
+			t.Errorf("who %s has the account %+v", test.name, a)
+		}
+	}
+}
+
+// Who fills a replica's place has the account of its own pod, else that of its name, else that which nobody has had for the longest; of its own class alone.
+func TestWhoseAccount(t *testing.T) {
+	l := &Ledger{journal: &journal{}, workloads: map[Workload]*workload{}, times: Times{
+		Account: func(cluster.TaskID, cluster.Seq) (*cluster.Account, cluster.Phase) { return nil, 0 },
+	}}
+	s := &slots{ledger: l}
+	pod := &v1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "db-1", UID: "mine", OwnerReferences: []metav1.OwnerReference{{Kind: "StatefulSet", Name: "db", Controller: new(true)}}}}
+	spent := func(uid types.UID, name, class string, running cluster.Time) Spent {
+		return Spent{Pod: uid, Name: name, Class: class, Phase: cluster.Gated, Account: cluster.Account{Running: running, FirstRun: 0}}
+	}
+	all := []Spent{spent("other", "db-1", "gold", 1), spent("", "db-0", "gold", 2), spent("", "db-1", "iron", 3), spent("", "db-1", "gold", 4), spent("mine", "db-9", "gold", 5)}
+	l.Remember([]Standing{{Workload: WorkloadOf(pod), Replicas: all}}, func(types.UID) bool { return true })
+	p := &Pod{sight: sight{object: pod}, Ours: true}
+	for _, want := range []cluster.Time{5, 4, 2} {
+		got := s.reclaim(p, "gold")
+		if got == nil || got.Account.Running != want {
+			t.Fatalf("it has %+v, want that which ran for %v", got, want)
+		}
+	}
+	if got := s.reclaim(p, "gold"); got != nil {
+		t.Errorf("it has the account of another pod, or of another class: %+v", got)
+	}
+}
