@@ -122,6 +122,18 @@ func GangParts(v *View, tasks []TaskID) (parts [][]TaskID) {
 	return parts
 }
 
+// Clings reports whether tasks of the shape have to stand on one node with the first of their like, who goes where he likes: what is free beside him is all that they
+// may ever have.
+func Clings(v *View, id ShapeID) bool {
+	for _, r := range v.shape[id].roles {
+		row := &v.constraints.row[r.constraint]
+		if b := &row.bound[r.bound]; row.spec.Hard && b.OrFirst && b.Group == EachNode && r.subject && r.target {
+			return true
+		}
+	}
+	return false
+}
+
 // leads reports whether a task with the role chooses where its like may come.
 func leads(v *View, r role) bool {
 	row := &v.constraints.row[r.constraint]

@@ -127,13 +127,15 @@ func (p finding) cheapest(floor worth.Price) (best cluster.NodeID, ok, beside bo
 	return best, least < beyond, beside
 }
 
-// index is the nodes that have room for the shape, the cheapest for tasks of that tier first.
+// index is the nodes that have room for the shape, the cheapest for tasks of that tier first; the emptiest of those whose like must all come to the node of the first,
+// as the cheapest is the one that has least left for them.
 func (p *policy) index(s *cluster.View, id cluster.ShapeID, tier int32) *book.ShapeIndex {
+	emptiest := p.without.lacks(WithoutWorth) || cluster.Clings(s, id)
 	return p.table.Sync(s, book.IndexID{Shape: id, Tier: tier}, func(n cluster.NodeID) int64 {
 		if !s.RoomNow(id, n) {
 			return book.None
 		}
-		if p.without.lacks(WithoutWorth) {
+		if emptiest {
 			return -fill(s, id, n)
 		}
 		return -p.surcharges.ofPlace(s, p.worth, id, tier, n)
