@@ -20,6 +20,7 @@ import (
 	"k8s.io/klog/v2"
 	"k8s.io/kubernetes/pkg/features"
 
+	"fairlead.dev/fairlead/kube/api/v1alpha1"
 	"fairlead.dev/fairlead/kube/config"
 	"fairlead.dev/fairlead/kube/scheduler"
 )
@@ -53,11 +54,18 @@ func podsLeaving(overrule string) (all []schema.GroupVersionResource) {
 	return all
 }
 
+// statusOfAccounts is what is written of workloads.
+func statusOfAccounts() schema.GroupVersionResource {
+	return v1alpha1.GroupVersion.WithResource(scheduler.WorkloadAccounts().Resource + "/status")
+}
+
 // verbsOf are what is done with a type.
 func verbsOf(r schema.GroupVersionResource) []string {
 	switch {
 	case r == scheduler.WorkloadAccounts():
 		return []string{"list", "create", "delete"}
+	case r == statusOfAccounts():
+		return []string{"patch"}
 	case r.Group != corev1.GroupName:
 		return []string{"list", "watch"}
 	case r.Resource == "pods/eviction":
@@ -88,7 +96,7 @@ func (s *Served) read(obey, overrule string) []schema.GroupVersionResource {
 		all = append(all, scheduler.ServiceClasses())
 	}
 	if s.WorkloadAccounts {
-		all = append(all, scheduler.WorkloadAccounts())
+		all = append(all, scheduler.WorkloadAccounts(), statusOfAccounts())
 	}
 	return slices.DeleteFunc(all, func(r schema.GroupVersionResource) bool {
 		_, lacks := s.Lacks[r]
@@ -117,7 +125,7 @@ func (s *Served) unreadable(ctx context.Context, r schema.GroupVersionResource, 
 		return nil
 	case r.Group == policyv1.SchemeGroupVersion.Group:
 		return fmt.Errorf("%s; without it nobody would honour budgets for the profile %s (evictions.budgets: bestEffort): allow it, or say budgets: hard there", why, overrule)
-	case r == scheduler.WorkloadAccounts():
+	case r == scheduler.WorkloadAccounts() || r == statusOfAccounts():
 		s.WorkloadAccounts = false
 		say(ctx, why, "how replicas have spent their time is forgotten with the leader, and with their workload")
 		return nil

@@ -28,6 +28,7 @@ import (
 	"k8s.io/klog/v2"
 	"k8s.io/kubernetes/pkg/features"
 
+	"fairlead.dev/fairlead/kube/api/v1alpha1"
 	"fairlead.dev/fairlead/kube/config"
 	"fairlead.dev/fairlead/kube/scheduler"
 )
@@ -192,6 +193,9 @@ func (s *Served) extensions(ctx context.Context, server discovery.ServerResource
 			return err
 		}
 		*of.there = !known || slices.Contains(served, of.Resource)
+		if !*of.there && of.Group == v1alpha1.GroupVersion.Group {
+			say(ctx, absent(of.GroupVersionResource), "there are none (kubectl apply -f kube/deploy/api/)")
+		}
 	}
 	return nil
 }

@@ -50,9 +50,9 @@ func (p *Promises) Same(o *Promises) bool {
 // ByNamespace reports whether labels of namespaces say which classes their pods may have.
 func (p *Promises) ByNamespace() bool { return p.namespaces != nil }
 
-// admits reports whether a namespace with these labels may use the class at that place.
+// admits reports whether a namespace with these labels may use the class at that place; one of which the labels are not known, for they are nil, only what all may use.
 func (p *Promises) admits(place int, namespace labels.Set) bool {
-	return p.namespaces == nil || p.namespaces[place].Matches(namespace)
+	return p.namespaces == nil || p.namespaces[place].Empty() || namespace != nil && p.namespaces[place].Matches(namespace)
 }
 
 // Pod is what decides which class a pod has.

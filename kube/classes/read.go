@@ -80,6 +80,9 @@ func (r *row) giveWay(olders []row) {
 		o := &olders[i]
 		if r.byDefault && o.byDefault {
 			r.byDefault = false
+			if r.verdict.Object.Spec.NamespaceSelector == nil { // all might use it as it was the default
+				r.namespaces = labels.Nothing()
+			}
 			lost = append(lost, fmt.Sprintf("%s is the default already, and older", o.Name))
 		}
 		if r.From != class.NoPriority && r.From == o.From {

@@ -97,8 +97,8 @@ func TestTheOlderClassWins(t *testing.T) {
 	if v := verdicts[1]; v.Reason != v1alpha1.ReasonAccepted {
 		t.Errorf("old: %s: %s", v.Reason, v.Message)
 	}
-	if at, err := p.Of(Pod{Name: "new", Labelled: true}); err != nil || p.Classes[at].Name != "new" {
-		t.Errorf("by its name new is had as %s, %v", p.Classes[at].Name, err)
+	if at, err := p.Of(Pod{Name: "new", Labelled: true}); err == nil {
+		t.Errorf("whoever names new has %s, though it is not the default, and says no namespace", p.Classes[at].Name)
 	}
 }
 
@@ -128,6 +128,19 @@ func TestInvalidClassesAreNamed(t *testing.T) {
 	}
 	if got := fmt.Sprint(p.Names()); got != "[good none]" {
 		t.Errorf("classes are %s", got)
+	}
+}
+
+// Of a namespace whose labels are not known yet it is not known what they lack.
+func TestUnknownNamespaces(t *testing.T) {
+	p, _ := Read([]*v1alpha1.ServiceClass{
+		serviceClass(t, "ours", time.Hour, `{importance: 1, namespaceSelector: {matchExpressions: [{key: tenant, operator: DoesNotExist}]}}`),
+		serviceClass(t, "free", time.Hour, `{importance: 2, namespaceSelector: {}}`),
+	})
+	for name, want := range map[string]bool{"ours": false, "free": true} {
+		if _, err := p.Of(Pod{Name: name, Labelled: true}); (err == nil) != want {
+			t.Errorf("%s: %v", name, err)
+		}
 	}
 }
 

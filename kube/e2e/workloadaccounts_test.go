@@ -113,7 +113,7 @@ func TestAccountsSurvive(t *testing.T) {
 			t.Errorf("how long they %s differs by %v, want at most %v", what, off, replicas*interval)
 		}
 	}
-	if s.Class != "gold" || s.Target != "0.9" || s.Kind != "Deployment" || s.Name != "web" {
+	if s.Class != "gold" || s.Target != "0.9" || s.Kind != "deployment" || s.Name != "web" {
 		t.Errorf("the account is of %s %s, of class %s that promises %s", s.Kind, s.Name, s.Class, s.Target)
 	}
 }

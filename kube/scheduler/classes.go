@@ -64,12 +64,17 @@ func (s *Scheduler) promise(ctx context.Context) {
 		}
 	}
 	wanted := p.wanted()
-	switch {
-	case wanted == p.taken:
-	case wanted.Nothing() && p.taken.Nothing():
+	if wanted == p.taken {
+		return
+	}
+	if wanted.Nothing() && p.taken.Nothing() {
 		p.taken = wanted
-	case s.world.Promise(wanted):
+		return
+	}
+	switch held, ok := s.world.Promise(wanted); {
+	case ok:
 		p.taken, p.refused = wanted, nil
+		s.explainer.want(held)
 		s.Metrics.Cluster.Promised(true)
 		klog.FromContext(ctx).Info("The classes have changed", "classes", wanted.Names())
 	case wanted != p.refused:

@@ -72,7 +72,7 @@ func (in *intake) unlisted(stop <-chan struct{}) []string {
 			missing = append(missing, kind.String())
 		}
 	}
-	for _, factory := range in.dynamic() {
+	for _, factory := range dynamicOf(in) {
 		for kind, synced := range factory.WaitForCacheSync(stop) {
 			if !synced {
 				missing = append(missing, kind.GroupResource().String())
@@ -83,8 +83,8 @@ func (in *intake) unlisted(stop <-chan struct{}) []string {
 	return missing
 }
 
-// dynamic makes the informers of types for which no client is linked in.
-func (in *intake) dynamic() (all []dynamicinformer.DynamicSharedInformerFactory) {
+// dynamicOf are what makes the informers of types for which no client is linked in.
+func dynamicOf(in *intake) (all []dynamicinformer.DynamicSharedInformerFactory) {
 	if in.coscheduling != nil {
 		all = append(all, in.coscheduling.informers)
 	}

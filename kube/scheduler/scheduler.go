@@ -146,7 +146,7 @@ func (s *Scheduler) assemble() {
 		s.world.PodGroups().WithoutComposites(cmp.Or(o.Lacks[schedulingv1alpha3.SchemeGroupVersion.WithResource("compositepodgroups")], "they are read with the feature gate CompositePodGroup of fairlead-scheduler, where the API server says when that begins that it serves compositepodgroups of scheduling.k8s.io/v1alpha3"))
 	}
 	s.promises.taken = s.promises.wanted()
-	s.world.Promise(s.promises.taken)
+	_, _ = s.world.Promise(s.promises.taken) // before any pod is seen
 	s.world.Exits().Allow(evictions(o.Config.Profiles))
 	s.binder = newBinder(s)
 	s.explainer = newExplainer(s)
@@ -226,10 +226,11 @@ func (s *Scheduler) live(ctx, lease context.Context, cause string) error {
 	}
 	defer unwatch()
 	s.binder.begin(lease)
-	if err := remember(ctx, s); err != nil {
-		return err
-	}
 	err = s.guarded(func() error {
+		if err := remember(ctx, s); err != nil {
+			return err
+		}
+		s.world.Advance(s.now())
 		if err := s.takeOver(ctx, cause); err != nil {
 			return err
 		}
@@ -243,6 +244,9 @@ func (s *Scheduler) live(ctx, lease context.Context, cause string) error {
 	}
 	s.inbox.close()
 	s.explainer.stop(s)
+	if f := (*fault)(nil); !errors.As(err, &f) {
+		flushAccounts(s)
+	}
 	klog.FromContext(ctx).Info("stopped deciding", "bindsUnanswered", s.binder.inFlight())
 	return err
 }
@@ -253,6 +257,7 @@ func (s *Scheduler) takeOver(ctx context.Context, cause string) error {
 	defer s.watchdog.watch(s.Clock.Now())()
 	s.promise(ctx) // so that the core begins with what was set while another replica led
 	s.intake.survey()
+	world.LedgerOf(s.world).Surveyed()
 	if err := s.restart(cause); err != nil {
 		return err
 	}

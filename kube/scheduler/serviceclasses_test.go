@@ -104,7 +104,7 @@ func TestServiceClassesCount(t *testing.T) {
 		b.create(ofClass(3, "iron"))
 		b.pass(time.Second)
 		b.expectCondition("pod-3", heldReason, `its label fairlead.dev/class is "iron": no such class; there are gold, none, rest`)
-		if _, err := classes.Create(b.t.Context(), serviceClass(b.t, "iron", 1, `{importance: 2, availability: "0.8", default: true}`), metav1.CreateOptions{}); err != nil {
+		if _, err := classes.Create(b.t.Context(), serviceClass(b.t, "iron", 1, `{importance: 2, availability: "0.8", default: true, namespaceSelector: {}}`), metav1.CreateOptions{}); err != nil {
 			b.t.Fatal(err)
 		}
 		b.pass(time.Second)

@@ -5,9 +5,9 @@ import (
 	"crypto/sha256"
 	"encoding/json"
 	"fmt"
-	"strings"
 	"time"
 
+	v1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -27,6 +27,12 @@ import (
 // This file writes how workloads stand into WorkloadAccounts, and reads these before a leader's first round.
 
 const (
+	// mostSpent bounds what is read of an account, as its schema does.
+	mostSpent = 100 * 365 * cluster.Day
+	// mostOthers bounds how many replicas have an account together, in the same way.
+	mostOthers = 150_000
+	// lastAccounts is how long a scheduler that stops writes accounts.
+	lastAccounts = 2 * time.Second
 	// mostReplicas is how many replicas have an account of their own in one, as its schema has it.
 	mostReplicas = 256
 	// accountsPage is how many are listed at once, and accountsAgain the pause before that is tried again.
@@ -80,7 +86,7 @@ func remember(ctx context.Context, s *Scheduler) error {
 			pods := s.intake.informers.Core().V1().Pods().Lister()
 			there := map[types.UID]bool{}
 			for _, p := range listed(pods.List(labels.Everything())) {
-				there[p.UID] = true
+				there[p.UID] = p.Status.Phase != v1.PodSucceeded && p.Status.Phase != v1.PodFailed
 			}
 			world.LedgerOf(s.world).Remember(standing, func(uid types.UID) bool { return there[uid] })
 			return nil
@@ -112,7 +118,9 @@ func listAccounts(ctx context.Context, s *Scheduler) (all []world.Standing, err 
 		for i := range list.Items {
 			account := &v1alpha1.WorkloadAccount{}
 			if err := runtime.DefaultUnstructuredConverter.FromUnstructured(list.Items[i].Object, account); err != nil {
-				return nil, fmt.Errorf("workload account %s/%s: %w", list.Items[i].GetNamespace(), list.Items[i].GetName(), err)
+				// Somebody else has written it. Nobody is to wait for him.
+				klog.FromContext(ctx).Error(err, "The account of a workload cannot be read, and begins anew", "account", klog.KObj(&list.Items[i]))
+				continue
 			}
 			if account.Status.Kind != "" { // it was created, and not written
 				all = append(all, standingOf(s, account))
@@ -133,20 +141,27 @@ func standingOf(s *Scheduler, account *v1alpha1.WorkloadAccount) world.Standing 
 		r := &status.Replicas[i]
 		spent := spentOf(&r.Spent, at)
 		spent.Pod, spent.Name, spent.Class, spent.Phase = r.UID, r.Pod, r.Class, phaseOf(r.State)
-		spent.Account.Submitted = min(sinceBegan(s, r.Submitted.Time), spent.Account.Submitted)
+		spent.Account.Submitted = max(min(sinceBegan(s, r.Submitted.Time), spent.Account.Submitted), spent.Account.Submitted-mostSpent)
+		if r.AbsentSince != nil {
+			spent.Until = min(sinceBegan(s, r.AbsentSince.Time), at) + world.AccountsLast
+		}
 		if r.FirstRun != nil {
 			spent.Account.FirstRun = min(max(sinceBegan(s, r.FirstRun.Time), spent.Account.Submitted), at)
 		}
 		standing.Replicas = append(standing.Replicas, spent)
 	}
 	if o := status.Others; o != nil && o.Count > 0 {
+		count := min(int64(o.Count), mostOthers)
 		each := v1alpha1.Spent{
-			WaitingMicroseconds: o.WaitingMicroseconds / int64(o.Count), RunningMicroseconds: o.RunningMicroseconds / int64(o.Count),
-			OverheadMicroseconds: o.OverheadMicroseconds / int64(o.Count), RestartingMicroseconds: o.RestartingMicroseconds / int64(o.Count),
+			WaitingMicroseconds: o.WaitingMicroseconds / count, RunningMicroseconds: o.RunningMicroseconds / count,
+			OverheadMicroseconds: o.OverheadMicroseconds / count, RestartingMicroseconds: o.RestartingMicroseconds / count,
 		}
-		for range o.Count {
+		for i := range count {
 			spent := spentOf(&each, at)
-			spent.Class, spent.Phase = status.Class, cluster.Gated
+			spent.Class, spent.Phase, spent.Preemptions = status.Class, cluster.Gated, o.Preemptions/int32(count)
+			if i == 0 {
+				spent.Preemptions += o.Preemptions % int32(count)
+			}
 			standing.Replicas = append(standing.Replicas, spent)
 		}
 	}
@@ -155,12 +170,12 @@ func standingOf(s *Scheduler, account *v1alpha1.WorkloadAccount) world.Standing 
 
 // spentOf is an account that is as old as its parts.
 func spentOf(of *v1alpha1.Spent, at cluster.Time) world.Spent {
+	bounded := func(microseconds int64) cluster.Time { return min(max(cluster.Time(microseconds), 0), mostSpent) }
 	a := cluster.Account{
 		Since: at, FirstRun: cluster.Never,
-		Waiting: max(cluster.Time(of.WaitingMicroseconds), 0), Running: max(cluster.Time(of.RunningMicroseconds), 0),
-		Overhead: max(cluster.Time(of.OverheadMicroseconds), 0), Restarting: max(cluster.Time(of.RestartingMicroseconds), 0),
+		Waiting: bounded(of.WaitingMicroseconds), Running: bounded(of.RunningMicroseconds), Overhead: bounded(of.OverheadMicroseconds),
 	}
-	a.Restarting = min(a.Restarting, a.Overhead)
+	a.Restarting = min(bounded(of.RestartingMicroseconds), a.Overhead)
 	a.Submitted = at - a.Age()
 	if a.Running+a.Restarting > 0 {
 		a.FirstRun = a.Submitted
@@ -200,55 +215,81 @@ func phaseOf(state string) cluster.Phase {
 
 // writeAccounts has those written that have changed.
 func writeAccounts(s *Scheduler) {
-	if s.WorkloadAccounts == nil || s.epochs.mistakes.broken {
+	if s.WorkloadAccounts == nil || s.epochs.core == nil || s.epochs.mistakes.broken {
 		return
 	}
-	for _, standing := range world.LedgerOf(s.world).Changed() {
-		a := &account{workload: standing.Workload}
-		if len(standing.Replicas) > 0 {
-			a.status = statusOf(s, &standing)
-		}
+	for _, a := range changedAccounts(s, false) {
 		s.explainer.writer.put(condition{account: a})
 	}
 }
 
-// statusOf is what is written of a workload.
-func statusOf(s *Scheduler, standing *world.Standing) *v1alpha1.WorkloadAccountStatus {
-	status := &v1alpha1.WorkloadAccountStatus{Kind: standing.Kind, Name: standing.Name, ObservedAt: moment(s, s.now())}
-	known := map[string]cluster.Class{}
-	for _, c := range s.epochs.core.View().Classes() {
-		known[c.Name] = c
+// flushAccounts writes those that have changed until now, one after the other, for as long as a scheduler that stops has time.
+func flushAccounts(s *Scheduler) {
+	if s.WorkloadAccounts == nil || s.epochs.core == nil || s.epochs.mistakes.broken {
+		return
 	}
+	until := s.Clock.Now().Add(lastAccounts)
+	for _, a := range changedAccounts(s, true) {
+		if s.Clock.Now().After(until) {
+			return
+		}
+		a.write(s)
+	}
+}
+
+// changedAccounts are those that are to be written.
+func changedAccounts(s *Scheduler, last bool) (all []*account) {
+	known := map[string]cluster.Class{}
+	for _, standing := range world.LedgerOf(s.world).Changed(last) {
+		if len(known) == 0 {
+			for _, c := range s.epochs.core.View().Classes() {
+				known[c.Name] = c
+			}
+		}
+		a := &account{workload: standing.Workload}
+		if len(standing.Replicas) > 0 {
+			a.status = statusOf(s, &standing, known)
+		}
+		all = append(all, a)
+	}
+	return all
+}
+
+// statusOf is what is written of a workload, whose classes are among those that are known.
+func statusOf(s *Scheduler, standing *world.Standing, known map[string]cluster.Class) *v1alpha1.WorkloadAccountStatus {
+	status := &v1alpha1.WorkloadAccountStatus{Kind: standing.Kind, Name: standing.Name, ObservedAt: moment(s, s.now())}
 	var total cluster.Account
-	most, slack := cluster.Class{}, cluster.Never
+	var most *cluster.Class
+	slack := cluster.Never
 	for i := range standing.Replicas {
 		r := &standing.Replicas[i]
-		a := &r.Account
 		status.Preemptions += int64(r.Preemptions)
-		class, promised := known[r.Class]
-		if status.Class == "" || promised && class.Importance < most.Importance {
-			status.Class, most = r.Class, class
-		}
-		if i < standing.Live {
-			total.Waiting += a.Waiting
-			total.Running += a.Running
-			total.Overhead += a.Overhead
-			total.Restarting += a.Restarting
-			if left := class.Slack(*a); promised && class.Promises() {
+		if class, is := known[r.Class]; is && class.Promises() {
+			if most == nil || class.Importance < most.Importance {
+				status.Class, most = r.Class, &class
+			}
+			if left := class.Slack(r.Account); i < standing.Live {
 				slack = min(slack, left)
 				if left < 0 {
 					status.AtRisk++
 				}
 			}
 		}
+		if i < standing.Live {
+			total.Waiting += r.Account.Waiting
+			total.Running += r.Account.Running
+			total.Overhead += r.Account.Overhead
+			total.Restarting += r.Account.Restarting
+		}
 		addReplica(s, status, r)
 	}
-	if most.Promises() {
+	if most != nil {
 		status.Target = fmt.Sprint(most.Availability)
 	}
 	if standing.Live > 0 {
 		status.Available = fmt.Sprint(total.Availability())
-		status.Overhead = fmt.Sprint(cluster.Share(int64(cluster.Whole) * int64(total.Restarting) / max(int64(total.Age()), 1)))
+		// A share is of so many parts that these times may be counted in seconds.
+		status.Overhead = fmt.Sprint(cluster.Share(int64(cluster.Whole) * int64(total.Restarting/cluster.Second) / max(int64(total.Age()/cluster.Second), 1)))
 	}
 	if slack != cluster.Never {
 		status.Slack = (time.Duration(slack) * time.Microsecond).Round(time.Second).String()
@@ -268,6 +309,10 @@ func addReplica(s *Scheduler, status *v1alpha1.WorkloadAccountStatus, r *world.S
 		if a.FirstRun != cluster.Never {
 			first := moment(s, a.FirstRun)
 			one.FirstRun = &first
+		}
+		if r.Until != 0 {
+			since := moment(s, r.Until-world.AccountsLast)
+			one.AbsentSince = &since
 		}
 		status.Replicas = append(status.Replicas, one)
 		return
@@ -290,14 +335,13 @@ type account struct {
 	status   *v1alpha1.WorkloadAccountStatus
 }
 
-// name is that of the object, by kind and name of the workload; what is too long for one ends in a hash.
+// name is that of the object, by kind and name of the workload; a hash of these where they are none, as who makes a pod may write any kind of owner.
 func (a *account) name() string {
-	name := strings.ToLower(a.workload.Kind) + "." + a.workload.Name
-	if len(name) <= validation.DNS1123SubdomainMaxLength {
+	name := a.workload.Kind + "." + a.workload.Name
+	if len(validation.IsDNS1123Subdomain(name)) == 0 {
 		return name
 	}
-	const hashed = 16
-	return name[:validation.DNS1123SubdomainMaxLength-hashed-1] + "-" + fmt.Sprintf("%x", sha256.Sum256([]byte(name)))[:hashed]
+	return fmt.Sprintf("workload-%x", sha256.Sum256([]byte(name)))
 }
 
 // key is by which one write of an account follows the other.
@@ -305,6 +349,9 @@ func (a *account) key() types.UID { return types.UID(a.workload.Namespace + "/" 
 
 // write writes the status, and creates the object if it is not there. It reports whether that needs no repetition.
 func (a *account) write(s *Scheduler) bool {
+	if s.Holds != nil && s.Holds() != nil { // another leads, and writes them
+		return true
+	}
 	ctx, cancel := context.WithTimeout(context.Background(), s.Config.BindTimeout.Duration)
 	defer cancel()
 	of := s.WorkloadAccounts.Resource(WorkloadAccounts()).Namespace(a.workload.Namespace)
@@ -326,6 +373,10 @@ func (a *account) write(s *Scheduler) bool {
 	}
 	// A namespace that is being deleted takes its accounts with it.
 	done := err == nil || apierrors.IsNotFound(err) || apierrors.HasStatusCause(err, "NamespaceTerminating")
+	if apierrors.IsInvalid(err) {
+		klog.Background().Error(err, "The account of a workload is refused, and is not written; are the definitions in kube/deploy/api those of this version?", "account", klog.KRef(a.workload.Namespace, a.name()))
+		return true
+	}
 	if !done {
 		klog.Background().V(1).Info("cannot write how a workload stands", "account", klog.KRef(a.workload.Namespace, a.name()), "err", err)
 	}

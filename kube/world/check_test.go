@@ -22,7 +22,7 @@ import (
 func (r *rig) check() {
 	r.tb.Helper()
 	for _, check := range []func() error{
-		r.core.View().Check, r.checkStale, r.checkPlaces, r.checkStages, r.checkGroups, r.checkComposites, r.checkExits, r.checkGuards, r.checkSets, r.checkRules, r.checkQueries, r.checkColumns, r.checkDisks,
+		r.core.View().Check, r.checkStale, r.checkPlaces, r.checkStages, r.checkGroups, r.checkComposites, r.checkExits, r.checkGuards, r.checkSets, r.checkRules, r.checkQueries, r.checkColumns, r.checkDisks, r.checkLedger,
 	} {
 		if err := check(); err != nil {
 			r.tb.Fatalf("at %v: %v", r.now, err)

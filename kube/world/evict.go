@@ -187,6 +187,7 @@ func (x *Exits) Evict(d sched.Decision) {
 	x.pods.handling(p.object)
 	e := x.of(p)
 	p.exit.leaving, p.exit.by = true, nil
+	p.slot.workload.touch()
 	by, serves := d.Purpose.Serves()
 	p.exit.bundle = d.Purpose.Bundle
 	if !p.exit.requested { // whose pace it counts against is said once
@@ -374,6 +375,7 @@ func (x *Exits) seeEnding(p *Pod) {
 	mayGo := x.of(p) != nil
 	if mayGo && p.Stage == Bound && p.object.DeletionTimestamp != nil && !p.exit.leaving && !p.exit.ending {
 		p.exit.ending = true
+		p.slot.workload.touch()
 		x.journal.emit(cluster.TaskLeaving{Task: p.slot.task, Attempt: p.attempt})
 	}
 	x.guards.follow(p)

@@ -15,7 +15,9 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"pgregory.net/rapid"
 
+	promises "fairlead.dev/fairlead/class"
 	"fairlead.dev/fairlead/cluster"
+	promised "fairlead.dev/fairlead/kube/classes"
 	"fairlead.dev/fairlead/policies"
 )
 
@@ -35,6 +37,7 @@ func TestAHostileHistoryConfusesNobody(t *testing.T) {
 		h := &history{rig: newRig(t, b), t: t, old: map[types.UID][]*v1.Pod{}}
 		h.drawPrices(t)
 		h.choosePolicy()
+		h.drawPromises(t)
 		h.callBack = h.mayCallBack
 		for i := range 2 {
 			h.seeNode(drawNode(t, i))
@@ -59,6 +62,22 @@ func TestAHostileHistoryConfusesNobody(t *testing.T) {
 	if untested() {
 		t.Error("nothing was tested of something")
 	}
+}
+
+// drawPromises has accounts be kept in half of the histories, as something is promised to pods by their priority.
+func (h *history) drawPromises(t *rapid.T) {
+	if !rapid.Bool().Draw(t, "promises") {
+		return
+	}
+	table, err := promises.Decode("classes", []byte("classes:\n- {name: gold, priority: 10, availability: 90%}\n- {name: bronze, availability: 10%}\n"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, ok := h.world.Promise(promised.Open(table)); !ok {
+		t.Fatal("the core has no rows for two classes")
+	}
+	h.restart()
+	h.restarts--
 }
 
 type history struct {

@@ -14,52 +14,36 @@ import (
 )
 
 // This file keeps how replicas have spent their time for longer than their slots live: for the next leader, and where a workload is made anew or rolled out. It is
-// kept by workload and class, for classes that promise an availability.
+// kept by workload and class, for classes that promise an availability. What accounts look like, and where they are written, is spent.go.
+
+// AccountsLast is how long the account of a replica that nobody has any more is kept, so that to delete a workload and make it again does not wash it.
+const AccountsLast = cluster.Day
 
 const (
-	// accountsLast is how long the account of a replica that nobody wants any more is kept, so that to delete a workload and make it again does not wash it.
-	accountsLast = cluster.Day
-	// accountsEvery is how long a workload that was written is not written again.
-	accountsEvery = 5 * cluster.Second
-	// mostPast is how many of these are kept of a workload.
+	// mostPast is how many of these are kept of a workload, and mostIdle of how many workloads of a namespace that have no replica.
 	mostPast = 256
+	mostIdle = 1000
+	// accountsEvery is how long a workload that was written is not written again, and restlessEvery how long it is not if some replica is to run and does not.
+	accountsEvery = 5 * cluster.Second
+	restlessEvery = 30 * cluster.Second
 )
 
-// Workload is by what accounts are kept: what has pods come again. Its name outlives it.
+// Workload is by what accounts are kept: what has pods come again. Its name outlives it. The kind is in small letters: who makes a pod may write it as he likes.
 type Workload struct{ Namespace, Kind, Name string }
 
 // WorkloadOf is the workload of a pod: its controller, of a ReplicaSet that a Deployment made that Deployment, or the pod itself.
 func WorkloadOf(p *v1.Pod) Workload {
 	owner := metav1.GetControllerOfNoCopy(p)
 	if owner == nil {
-		return Workload{p.Namespace, "Pod", p.Name}
+		return Workload{p.Namespace, "pod", p.Name}
 	}
-	if hash := p.Labels[appsv1.DefaultDeploymentUniqueLabelKey]; owner.Kind == "ReplicaSet" && hash != "" {
+	kind := strings.ToLower(owner.Kind)
+	if hash := p.Labels[appsv1.DefaultDeploymentUniqueLabelKey]; kind == "replicaset" && hash != "" {
 		if name, made := strings.CutSuffix(owner.Name, "-"+hash); made {
-			return Workload{p.Namespace, "Deployment", name}
+			return Workload{p.Namespace, "deployment", name}
 		}
 	}
-	return Workload{p.Namespace, owner.Kind, owner.Name}
-}
-
-// Spent is how a replica had spent its time at a moment, which is the Since of its account.
-type Spent struct {
-	Pod         types.UID // that it had; empty if it had none
-	Name        string    // of that pod, or the last one
-	Class       string
-	Account     cluster.Account
-	Phase       cluster.Phase // Waiting, Starting, Running, or Gated: its time does not count
-	Preemptions int32
-
-	until cluster.Time // when it is forgotten, of one that nobody has
-}
-
-// Times is what the ledger has to know of time and of the core.
-type Times struct {
-	// Account is that of a task as the core has it, advanced to now, and the phase that it is in; nil if the core has no such task.
-	Account func(cluster.TaskID, cluster.Seq) (*cluster.Account, cluster.Phase)
-	// At is a moment of the API server's clock.
-	At func(metav1.Time) cluster.Time
+	return Workload{p.Namespace, kind, owner.Name}
 }
 
 // Ledger keeps accounts of workloads.
@@ -67,8 +51,10 @@ type Ledger struct {
 	journal   *journal
 	times     Times
 	workloads map[Workload]*workload
+	idle      map[string]int // by namespace, those without a replica
 	changed   []*workload
-	looked    cluster.Time // when Changed last had a look
+	restless  []*workload // written while some replica was to run and did not, the earliest first
+	looked    cluster.Time
 	swept     cluster.Time
 }
 
@@ -76,26 +62,43 @@ type Ledger struct {
 type workload struct {
 	Workload
 	ledger  *Ledger
-	slots   []*slot // in the order in which they came
-	past    []Spent // of replicas without a slot, those first that have been so for the longest
-	changed bool    // is in the ledger's list
+	slots   []*slot             // each knows its place
+	vacant  []*slot             // those without a pod, the longest so first
+	mine    map[types.UID]Spent // remembered of pods that are yet to be seen
+	past    []Spent             // of replicas that nobody has, the longest so first
+	changed bool                // is in the ledger's list
 	written cluster.Time
 }
 
 // LedgerOf is the ledger of a world.
-func LedgerOf(w *World) *Ledger { return w.slots.ledger }
+func LedgerOf(w *World) *Ledger { return w.slots.classes.ledger }
 
 // keeps reports whether accounts are kept at all.
 func (l *Ledger) keeps() bool { return l.times.Account != nil }
 
-// of is the workload of a pod, made if it is not known.
+// of is the workload of that name, made if it is not known.
 func (l *Ledger) of(key Workload) *workload {
 	w := l.workloads[key]
 	if w == nil {
-		w = &workload{Workload: key, ledger: l, written: -cluster.Day}
+		w = &workload{Workload: key, ledger: l, mine: map[types.UID]Spent{}, written: -cluster.Day}
 		l.workloads[key] = w
+		w.idles(1)
 	}
 	return w
+}
+
+// forget forgets a workload that has no replica.
+func (l *Ledger) forget(w *workload) {
+	delete(l.workloads, w.Workload)
+	w.idles(-1)
+}
+
+// idles counts the workload among those without a replica, or no more.
+func (w *workload) idles(change int) {
+	of := w.ledger.idle
+	if of[w.Namespace] += change; of[w.Namespace] == 0 {
+		delete(of, w.Namespace)
+	}
 }
 
 // touch notes that something of the workload has changed.
@@ -106,15 +109,34 @@ func (w *workload) touch() {
 	}
 }
 
-// open takes in a new slot of the pod, whose class promises something.
+// open takes in a slot of the pod that has no workload yet, if its class promises something.
 func (l *Ledger) open(p *Pod, promises bool) {
-	if !promises || !l.keeps() || !p.Ours {
+	if !promises || !l.keeps() || !p.Ours || p.slot.workload != nil {
 		return
 	}
 	w := l.of(WorkloadOf(p.object))
-	p.slot.workload = w
+	if len(w.slots) == 0 {
+		w.idles(-1)
+	}
+	p.slot.workload, p.slot.at = w, len(w.slots)
 	w.slots = append(w.slots, p.slot)
 	w.touch()
+}
+
+// vacate takes in that a slot has no pod.
+func (w *workload) vacate(of *slot) {
+	if w != nil {
+		w.vacant = append(w.vacant, of)
+		w.touch()
+	}
+}
+
+// fill takes in that a slot that had none has a pod.
+func (w *workload) fill(of *slot) {
+	if w != nil {
+		w.vacant = slices.DeleteFunc(w.vacant, func(o *slot) bool { return o == of })
+		w.touch()
+	}
 }
 
 // close takes in that a slot ends. What its replica has spent is kept, unless it is done.
@@ -123,25 +145,45 @@ func (l *Ledger) close(of *slot) {
 	if w == nil {
 		return
 	}
-	w.slots = slices.DeleteFunc(w.slots, func(o *slot) bool { return o == of })
-	if account, _ := l.times.Account(of.task, of.seq); account != nil && !of.done {
-		w.keep(Spent{Name: of.replica, Class: of.name, Account: *account, Phase: cluster.Gated, Preemptions: of.preemptions})
+	of.workload = nil
+	last := w.slots[len(w.slots)-1]
+	w.slots[of.at], last.at = last, of.at
+	w.slots = w.slots[:len(w.slots)-1]
+	w.fill(of)
+	if !of.done {
+		w.keep(l.spent(of))
 	}
-	w.touch()
+	if len(w.slots) == 0 {
+		if w.idles(1); l.idle[w.Namespace] > mostIdle {
+			w.past = nil
+		}
+	}
 }
 
-// keep keeps the account of a replica that nobody has any more.
+// keep keeps the account of a replica that nobody has any more. Of more than there may be the one that has run the most of its time goes, so that many replicas that do well are no way to be rid of one that did not.
 func (w *workload) keep(s Spent) {
-	s.Pod, s.until = "", w.ledger.journal.now+accountsLast
+	if s.Account.Age() == 0 {
+		return
+	}
+	s.Pod, s.Phase = "", cluster.Gated
+	if s.Until == 0 {
+		s.Until = w.ledger.journal.now + AccountsLast
+	}
 	w.past = append(w.past, s)
 	if len(w.past) > mostPast {
-		w.past = slices.Delete(w.past, 0, 1)
+		best := 0
+		for i := range w.past {
+			if w.past[i].Account.Availability() > w.past[best].Account.Availability() {
+				best = i
+			}
+		}
+		w.past = slices.Delete(w.past, best, best+1)
 	}
 }
 
 // reclaim is what the replica that the pod fills has spent before, where its job has no slot for it: what is remembered of the pod itself, or of a replica of its workload that nobody has, that of its name first; nil if there is none.
 func (s *slots) reclaim(p *Pod, class string) *Spent {
-	l := s.ledger
+	l := s.classes.ledger
 	if !l.keeps() || !p.Ours {
 		return nil
 	}
@@ -149,27 +191,31 @@ func (s *slots) reclaim(p *Pod, class string) *Spent {
 	if w == nil {
 		return nil
 	}
+	if mine, known := w.mine[p.object.UID]; known {
+		delete(w.mine, p.object.UID)
+		w.touch()
+		if mine.Class == class {
+			mine.catchUp(l, p.object)
+			return &mine
+		}
+		w.keep(mine)
+		return nil
+	}
 	best := -1
 	for i := range w.past {
-		o := &w.past[i]
-		switch {
-		case o.Class != class || o.Pod != "" && o.Pod != p.object.UID:
-		case o.Pod != "":
-			return w.takePast(i, p)
-		case best < 0 || o.Name == p.object.Name && w.past[best].Name != p.object.Name:
+		if o := &w.past[i]; o.Class == class && (best < 0 || o.Name == p.object.Name && w.past[best].Name != p.object.Name) {
 			best = i
 		}
 	}
 	if best >= 0 {
-		return w.takePast(best, p)
+		spent := w.past[best]
+		w.past = slices.Delete(w.past, best, best+1)
+		spent.catchUp(l, p.object)
+		return &spent
 	}
-	for _, o := range w.slots {
-		if o.pod == nil && o.name == class { // of another job of the workload, as of the ReplicaSet before
-			account, _ := l.times.Account(o.task, o.seq)
-			if account == nil {
-				continue
-			}
-			spent := Spent{Class: class, Account: *account, Phase: cluster.Gated, Preemptions: o.preemptions}
+	for _, o := range w.vacant {
+		if o.name == class { // of another job of the workload, as of the ReplicaSet before
+			spent := l.spent(o)
 			o.done = true // it goes on in another slot
 			s.vacantNoMore(o)
 			s.end(o)
@@ -179,73 +225,36 @@ func (s *slots) reclaim(p *Pod, class string) *Spent {
 	return nil
 }
 
-// takePast takes an account that nobody has for the pod, as it is now.
-func (w *workload) takePast(i int, p *Pod) *Spent {
-	spent := w.past[i]
-	w.past = slices.Delete(w.past, i, i+1)
-	spent.catchUp(w.ledger, p.object)
-	w.touch()
-	return &spent
-}
-
-// catchUp advances the account to now. A pod that is on a node has run since then, or since it came there; one that is not, and waited, has waited.
-func (s *Spent) catchUp(l *Ledger, pod *v1.Pod) {
-	now, a := l.journal.now, s.Account
-	before := s.Phase
-	if before != cluster.Waiting {
-		before = cluster.Gated // a pod of ours that was not in the core's hands
+// classOf is the class that the pod had when it was last written of, as far as that is yet to be taken in; empty if nothing is remembered.
+func (l *Ledger) classOf(p *v1.Pod) string {
+	if w := l.workloads[WorkloadOf(p)]; w != nil {
+		return w.mine[p.UID].Class
 	}
-	switch {
-	case pod.Spec.NodeName == "":
-		a = a.At(now, before)
-	case s.Phase == cluster.Running:
-		a = a.At(now, cluster.Running)
-	default:
-		came := min(max(boundAt(l, pod, a.Since), a.Since), now)
-		a = a.At(came, before)
-		if a.FirstRun == cluster.Never {
-			a.FirstRun = came
-		}
-		a = a.At(now, cluster.Running)
-	}
-	s.Account, s.Phase = a, cluster.Gated
-}
-
-// boundAt is when the pod came to its node; if the API server does not say, that moment.
-func boundAt(l *Ledger, pod *v1.Pod, unsaid cluster.Time) cluster.Time {
-	for _, c := range pod.Status.Conditions {
-		if c.Type == v1.PodScheduled && c.Status == v1.ConditionTrue {
-			return l.times.At(c.LastTransitionTime)
-		}
-	}
-	return unsaid
+	return ""
 }
 
 // suspend keeps the accounts of all slots while the world begins a new core: of those with a pod for the pod, which comes again.
 func (l *Ledger) suspend() {
 	for _, w := range l.workloads {
+		if len(w.slots) > 0 {
+			w.idles(1)
+		}
 		slots := w.slots
-		w.slots = nil
+		w.slots, w.vacant = nil, nil
 		for _, of := range slots {
-			account, _ := l.times.Account(of.task, of.seq)
-			switch {
-			case of.pod != nil:
-				of.pod.preemptions = of.preemptions
-				if of.pod.past == nil { // no core has heard of it
-					of.pod.past = of.begun
-				}
-			case account != nil:
-				w.keep(Spent{Name: of.replica, Class: of.name, Account: *account, Phase: cluster.Gated, Preemptions: of.preemptions})
+			spent := l.spent(of)
+			of.workload = nil
+			if of.pod == nil {
+				w.keep(spent)
+				continue
+			}
+			of.pod.preemptions = of.preemptions
+			if of.pod.past == nil { // no core has heard of it
+				of.pod.past = of.begun
 			}
 		}
+		w.touch()
 	}
-}
-
-// Standing is how a workload stands at a moment.
-type Standing struct {
-	Workload
-	Replicas []Spent // those with a slot first
-	Live     int     // how many have one
 }
 
 // Remember takes in how workloads stood when that was last written, before any pod is seen. Alive says which of the pods are still there.
@@ -253,34 +262,63 @@ func (l *Ledger) Remember(standing []Standing, alive func(types.UID) bool) {
 	for _, s := range standing {
 		w := l.of(s.Workload)
 		for _, spent := range s.Replicas {
-			if spent.Pod != "" && !alive(spent.Pod) {
-				spent.Pod = ""
+			if spent.Pod != "" && alive(spent.Pod) {
+				w.mine[spent.Pod] = spent
+			} else {
+				w.keep(spent)
 			}
-			spent.until = l.journal.now + accountsLast
-			w.past = append(w.past, spent)
 		}
+		w.touch()
 	}
 }
 
+// Surveyed takes in that all pods that there are have been seen: nobody has what is remembered of others.
+func (l *Ledger) Surveyed() {
+	for _, w := range l.workloads {
+		for _, uid := range sortedUIDs(w.mine) {
+			w.keep(w.mine[uid])
+		}
+		clear(w.mine)
+	}
+}
+
+func sortedUIDs(of map[types.UID]Spent) []types.UID {
+	uids := make([]types.UID, 0, len(of))
+	for uid := range of {
+		uids = append(uids, uid)
+	}
+	slices.Sort(uids)
+	return uids
+}
+
 // Changed returns how workloads stand of which something has changed and that were not written for a while, and takes it that they are written; Replicas is empty of those that are forgotten.
-// It is called when the core has heard of all that happened, and has a look once a second.
-func (l *Ledger) Changed() []Standing {
-	if l.journal.now < l.looked+cluster.Second {
+// It is called when the core has heard of all that happened, and has a look once a second; the last time it is for those as well that were written just before.
+func (l *Ledger) Changed(last bool) []Standing {
+	now := l.journal.now
+	if now < l.looked+cluster.Second && !last {
 		return nil
 	}
-	l.looked = l.journal.now
+	l.looked = now
 	l.sweep()
+	for len(l.restless) > 0 && l.restless[0].written+restlessEvery <= now {
+		l.restless[0].touch()
+		l.restless = l.restless[1:]
+	}
 	var all []Standing
 	later := l.changed[:0]
 	for _, w := range l.changed {
-		if l.journal.now < w.written+accountsEvery {
+		if now < w.written+accountsEvery && !last {
 			later = append(later, w)
 			continue
 		}
-		w.changed, w.written = false, l.journal.now
-		all = append(all, w.standing())
-		if len(w.slots)+len(w.past) == 0 {
-			delete(l.workloads, w.Workload)
+		w.changed, w.written = false, now
+		s := w.standing()
+		all = append(all, s)
+		switch {
+		case len(s.Replicas) == 0 && l.workloads[w.Workload] == w:
+			l.forget(w)
+		case slices.ContainsFunc(s.Replicas[:s.Live], func(r Spent) bool { return r.Phase != cluster.Running }):
+			l.restless = append(l.restless, w)
 		}
 	}
 	clear(l.changed[len(later):])
@@ -289,6 +327,17 @@ func (l *Ledger) Changed() []Standing {
 		return cmp.Or(cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.Name, b.Name))
 	})
 	return all
+}
+
+// wake is when the ledger next has something to be written.
+func (l *Ledger) wake() cluster.Time {
+	switch {
+	case len(l.changed) > 0:
+		return l.journal.now + cluster.Second
+	case len(l.restless) > 0:
+		return max(l.restless[0].written+restlessEvery, l.journal.now+cluster.Second)
+	}
+	return cluster.Never
 }
 
 // Unwritten takes it that a workload is yet to be written.
@@ -303,30 +352,8 @@ func (l *Ledger) sweep() {
 	l.swept = now
 	for _, w := range l.workloads {
 		before := len(w.past)
-		if w.past = slices.DeleteFunc(w.past, func(s Spent) bool { return s.until <= now }); len(w.past) < before {
+		if w.past = slices.DeleteFunc(w.past, func(s Spent) bool { return s.Until <= now }); len(w.past) < before {
 			w.touch()
 		}
 	}
-}
-
-// standing is how the workload stands now.
-func (w *workload) standing() Standing {
-	s := Standing{Workload: w.Workload}
-	for _, of := range w.slots {
-		account, phase := w.ledger.times.Account(of.task, of.seq)
-		if account == nil { // the core has not heard of it yet
-			account, phase = of.begun, cluster.Gated
-		}
-		if account == nil {
-			account = &cluster.Account{Submitted: w.ledger.journal.now, Since: w.ledger.journal.now, FirstRun: cluster.Never}
-		}
-		spent := Spent{Name: of.replica, Class: of.name, Account: *account, Phase: phase, Preemptions: of.preemptions}
-		if of.pod != nil {
-			spent.Pod = of.pod.object.UID
-		}
-		s.Replicas = append(s.Replicas, spent)
-	}
-	s.Live = len(s.Replicas)
-	s.Replicas = append(s.Replicas, w.past...)
-	return s
 }

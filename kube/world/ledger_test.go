@@ -1,6 +1,9 @@
 package world
 
 import (
+	"fmt"
+	"maps"
+	"slices"
 	"testing"
 
 	v1 "k8s.io/api/core/v1"
@@ -18,11 +21,11 @@ func TestWorkloadOf(t *testing.T) {
 		hash        string
 		want        Workload
 	}{
-		{"of a Deployment", "ReplicaSet", "web-7d9f", "7d9f", Workload{"shop", "Deployment", "web"}},
-		{"of a ReplicaSet with another name", "ReplicaSet", "web", "7d9f", Workload{"shop", "ReplicaSet", "web"}},
-		{"of a ReplicaSet of its own", "ReplicaSet", "web-7d9f", "", Workload{"shop", "ReplicaSet", "web-7d9f"}},
-		{"of a StatefulSet", "StatefulSet", "db", "", Workload{"shop", "StatefulSet", "db"}},
-		{"without a controller", "", "", "", Workload{"shop", "Pod", "p"}},
+		{"of a Deployment", "ReplicaSet", "web-7d9f", "7d9f", Workload{"shop", "deployment", "web"}},
+		{"of a ReplicaSet with another name", "ReplicaSet", "web", "7d9f", Workload{"shop", "replicaset", "web"}},
+		{"of a ReplicaSet of its own", "ReplicaSet", "web-7d9f", "", Workload{"shop", "replicaset", "web-7d9f"}},
+		{"of a StatefulSet", "StatefulSet", "db", "", Workload{"shop", "statefulset", "db"}},
+		{"without a controller", "", "", "", Workload{"shop", "pod", "p"}},
 	} {
 		p := &v1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "p", Labels: map[string]string{"pod-template-hash": test.hash}}}
 		if test.owner != "" {
@@ -73,16 +76,16 @@ func TestCatchUp(t *testing.T) {
 
 // Who fills a replica's place has the account of its own pod, else that of its name, else that which nobody has had for the longest; of its own class alone.
 func TestWhoseAccount(t *testing.T) {
-	l := &Ledger{journal: &journal{}, workloads: map[Workload]*workload{}, times: Times{
+	l := &Ledger{journal: &journal{}, workloads: map[Workload]*workload{}, idle: map[string]int{}, times: Times{
 		Account: func(cluster.TaskID, cluster.Seq) (*cluster.Account, cluster.Phase) { return nil, 0 },
 	}}
-	s := &slots{ledger: l}
+	s := &slots{classes: &classes{ledger: l}}
 	pod := &v1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "db-1", UID: "mine", OwnerReferences: []metav1.OwnerReference{{Kind: "StatefulSet", Name: "db", Controller: new(true)}}}}
 	spent := func(uid types.UID, name, class string, running cluster.Time) Spent {
-		return Spent{Pod: uid, Name: name, Class: class, Phase: cluster.Gated, Account: cluster.Account{Running: running, FirstRun: 0}}
+		return Spent{Pod: uid, Name: name, Class: class, Phase: cluster.Gated, Account: cluster.Account{Running: running, Submitted: -10, FirstRun: -10}}
 	}
 	all := []Spent{spent("other", "db-1", "gold", 1), spent("", "db-0", "gold", 2), spent("", "db-1", "iron", 3), spent("", "db-1", "gold", 4), spent("mine", "db-9", "gold", 5)}
-	l.Remember([]Standing{{Workload: WorkloadOf(pod), Replicas: all}}, func(types.UID) bool { return true })
+	l.Remember([]Standing{{Workload: WorkloadOf(pod), Replicas: all}}, func(uid types.UID) bool { return uid == "mine" || uid == "other" })
 	p := &Pod{sight: sight{object: pod}, Ours: true}
 	for _, want := range []cluster.Time{5, 4, 2} {
 		got := s.reclaim(p, "gold")
@@ -93,4 +96,45 @@ func TestWhoseAccount(t *testing.T) {
 	if got := s.reclaim(p, "gold"); got != nil {
 		t.Errorf("it has the account of another pod, or of another class: %+v", got)
 	}
+}
+
+// checkLedger holds the ledger to having each slot to which something is promised once, in its place, and to counting who has none.
+func (r *rig) checkLedger() error {
+	l, slots, idle := LedgerOf(r.world), 0, map[string]int{}
+	for key, w := range l.workloads {
+		vacant := 0
+		for at, of := range w.slots {
+			if of.workload != w || of.at != at || r.world.slots.byTask[of.task] != of {
+				return fmt.Errorf("the ledger has slot %d of %v in place %d, which is %d of %v", of.task, key, at, of.at, of.workload.Workload)
+			}
+			if of.pod == nil {
+				vacant++
+			}
+		}
+		if len(w.vacant) != vacant || slices.ContainsFunc(w.vacant, func(o *slot) bool { return o.pod != nil }) || len(w.past) > mostPast || len(w.mine) > 0 {
+			return fmt.Errorf("of %v %d slots are vacant, and the ledger has %d, %d past and %d remembered", key, vacant, len(w.vacant), len(w.past), len(w.mine))
+		}
+		slots += len(w.slots)
+		if len(w.slots) == 0 {
+			idle[key.Namespace]++
+		}
+	}
+	if !maps.Equal(idle, l.idle) {
+		return fmt.Errorf("%v workloads have no replica, and the ledger counts %v", idle, l.idle)
+	}
+	for _, of := range r.world.slots.byTask {
+		if of == nil || of.pod != nil && !of.pod.Ours {
+			continue
+		}
+		if promises := r.world.slots.classes.rows[of.class].class.Promises(); promises && of.workload == nil && of.pod != nil {
+			return fmt.Errorf("the ledger lacks slot %d", of.task)
+		}
+		if of.workload != nil {
+			slots--
+		}
+	}
+	if slots != 0 {
+		return fmt.Errorf("the ledger has %d slots more than there are", slots)
+	}
+	return nil
 }

@@ -2,6 +2,7 @@ package world
 
 import (
 	"maps"
+	"slices"
 
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/labels"
@@ -34,11 +35,14 @@ func SeeNamespace(w *World, object *v1.Namespace) []*Pod {
 		l.closed[object.Name] = true
 	}
 	var held []*Pod
-	for _, p := range inOrder(w.pods.byUID) {
-		if p.object.Namespace == object.Name && p.Ours && !p.placed() {
-			l.again(p)
+	for _, p := range w.pods.byUID {
+		if p.object.Namespace == object.Name && p.Ours && !p.placed() && (ending || p.Stage.sortable()) {
 			held = append(held, p)
 		}
+	}
+	slices.SortFunc(held, byOrder)
+	for _, p := range held {
+		l.again(p)
 	}
 	return held
 }

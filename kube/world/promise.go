@@ -25,6 +25,7 @@ type classes struct {
 	journal  *journal
 	promises *promises.Promises
 	labelsOf func(namespace string) labels.Set
+	ledger   *Ledger // of what is spent of them
 	rows     []classRow
 	of       []cluster.ClassID // by place in the promises: the row
 	first    []cluster.Class   // with which the core began
@@ -122,8 +123,12 @@ func (c *classes) promised(p *Pod) (cluster.ClassID, string) {
 	if !p.Ours {
 		return c.of[c.promises.Least()], ""
 	}
-	if p.class != "" && p.class != promises.Nobodys && p.placed() {
-		if at := slices.IndexFunc(c.rows, func(r classRow) bool { return r.live && r.class.Name == p.class }); at >= 0 {
+	has := p.class
+	if has == "" && c.ledger.keeps() {
+		has = c.ledger.classOf(p.object)
+	}
+	if has != "" && has != promises.Nobodys && p.placed() {
+		if at := slices.IndexFunc(c.rows, func(r classRow) bool { return r.live && r.class.Name == has }); at >= 0 {
 			return cluster.ClassID(at), ""
 		}
 	}
@@ -144,23 +149,34 @@ func (c *classes) wanted(p *Pod) (cluster.ClassID, error) {
 	return c.promises.Of(asked)
 }
 
-// Promise says what is promised to whom from now on. It returns false, and changes
+// Promise says what is promised to whom from now on, and returns the pods that are held from now on as they may not have the class that they name. It returns false, and changes
 // nothing, where the core has no rows for so many classes beside those that pods still have.
-func (w *World) Promise(now *promises.Promises) bool {
-	if !w.slots.classes.fits(now) {
-		return false
+func (w *World) Promise(now *promises.Promises) (held []*Pod, ok bool) {
+	classes := w.slots.classes
+	if !classes.fits(now) {
+		return nil, false
 	}
-	w.slots.classes.change(now)
+	classes.change(now)
 	for _, p := range inOrder(w.pods.byUID) {
-		if p.Ours && !p.placed() && (p.Stage == Waiting || p.Stage == Queued || p.Stage == AwaitingQuery || p.Stage == Gated) {
+		if p.Ours && !p.placed() && p.Stage.sortable() {
+			before := p.Why
 			w.waiting.again(p)
+			if p.Why != before && p.Why != "" {
+				held = append(held, p)
+			}
 		}
-		if p.slot != nil && p.slot.workload == nil {
-			w.slots.ledger.open(p, w.slots.classes.rows[p.slot.class].class.Promises())
+		if p.slot != nil {
+			classes.ledger.open(p, classes.rows[p.slot.class].class.Promises())
+			p.slot.workload.touch()
 		}
 	}
 	w.MarkDirty()
-	return true
+	return held, true
+}
+
+// sortable reports whether a pod in the stage may be sorted anew because of something else than itself: not while it backs off.
+func (s Stage) sortable() bool {
+	return s == Waiting || s == Queued || s == AwaitingQuery || s == Gated
 }
 
 // Classes are the rows with which a core has to begin, of the latest Restart.

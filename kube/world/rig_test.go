@@ -90,17 +90,34 @@ func newRig(tb failer, b *bench) *rig {
 		b.judge.RemoveNode(name)
 	}
 	r := &rig{
-		bench: b, tb: tb, world: New(b.judge, Options{Owns: func(name string) bool { return name == ours }}),
+		bench: b, tb: tb,
 		policy: "kube", options: policies.Options{Seed: 1},
 		nodes: map[string]*v1.Node{}, pods: map[types.UID]*v1.Pod{}, flying: map[types.UID]flight{},
 		groups: map[string]*schedulingv1beta1.PodGroup{}, composites: map[string]*schedulingv1alpha3.CompositePodGroup{}, budgets: map[string]*policyv1.PodDisruptionBudget{},
 	}
+	r.world = New(b.judge, Options{Owns: func(name string) bool { return name == ours }, Times: Times{
+		Account: r.account,
+		At:      func(metav1.Time) cluster.Time { return 0 },
+	}})
 	for _, n := range b.namespaces {
 		SeeNamespace(r.world, n)
 	}
 	r.restoreStorage()
 	r.restart()
 	return r
+}
+
+// account is that of a task as the core has it, and its phase.
+func (r *rig) account(row cluster.TaskID, seq cluster.Seq) (*cluster.Account, cluster.Phase) {
+	if r.core == nil || int(row) >= r.core.View().TaskRows() {
+		return nil, cluster.Absent
+	}
+	task := r.core.View().Task(row)
+	if task.Seq != seq || task.Phase == cluster.Absent {
+		return nil, cluster.Absent
+	}
+	account := task.Account.At(max(r.now, task.Account.Since), task.Phase)
+	return &account, task.Phase
 }
 
 // restart begins a new core, as the loop does.

@@ -50,6 +50,7 @@ type slot struct {
 	begun       *cluster.Account // with which it began; nil if it was new
 	name        string           // of its class
 	workload    *workload        // that keeps its account; nil if nothing is promised to it
+	at          int              // its place there
 	preemptions int32            // of its pods
 	done        bool             // it ends as its work is done, or goes on in another slot
 }
@@ -77,14 +78,12 @@ type slots struct {
 	yieldsTo  func(*Pod) uint8 // one more than the lane that may evict a pod of another scheduler; 0 if none may
 	abandoned func(*Gang)      // is told of a gang of which the core has no job any more
 
-	ledger *Ledger
-
 	taskRows, jobRows cluster.Rows
 }
 
 // begin forgets all slots and their classes and shapes, for a new core.
 func (s *slots) begin() {
-	s.ledger.suspend()
+	s.classes.ledger.suspend()
 	s.jobs, s.foreign, s.byTask, s.runs, s.vacant = map[jobKey]*job{}, [2]*job{}, nil, nil, nil
 	s.taskRows, s.jobRows = cluster.Rows{}, cluster.Rows{}
 	s.classes.begin()
@@ -166,10 +165,12 @@ func (s *slots) occupy(p *Pod, shape *shape) {
 	p.slot = j.claim(p, promised)
 	if p.slot != nil {
 		p.slot.pod = p
-		p.slot.workload.touch()
+		p.slot.workload.fill(p.slot)
+		s.classes.ledger.open(p, s.classes.rows[promised].class.Promises())
 		s.reshape(p, shape)
 		return
 	}
+	shape.tasks++ // before another slot of it may end
 	if p.past == nil {
 		if spent := s.reclaim(p, p.class); spent != nil {
 			p.past, p.preemptions = &spent.Account, spent.Preemptions
@@ -180,11 +181,10 @@ func (s *slots) occupy(p *Pod, shape *shape) {
 		priority: p.priority(), replica: p.object.Name, pod: p, name: p.class, preemptions: p.preemptions, begun: p.past,
 	}
 	p.preemptions = 0
-	s.ledger.open(p, s.classes.rows[promised].class.Promises())
+	s.classes.ledger.open(p, s.classes.rows[promised].class.Promises())
 	s.seq++
 	s.classes.rows[promised].slots++
 	j.slots++
-	shape.tasks++
 	for int(p.slot.task) >= len(s.byTask) {
 		s.byTask = append(s.byTask, nil)
 		s.runs = append(s.runs, 0)
@@ -285,7 +285,7 @@ func (s *slots) running(d sched.Decision) *Pod {
 func (s *slots) vacate(p *Pod) {
 	of := p.slot
 	of.pod, of.until = nil, s.journal.now+vacancyLasts
-	of.workload.touch()
+	of.workload.vacate(of)
 	of.job.vacant = append(of.job.vacant, of)
 	s.vacant = append(s.vacant, vacancy{of, of.until})
 	if s.shapes.columns.spares(of.shape.demand) { // which others may have meanwhile
@@ -296,7 +296,7 @@ func (s *slots) vacate(p *Pod) {
 // end ends the slot for good.
 func (s *slots) end(of *slot) {
 	of.until = 0
-	s.ledger.close(of)
+	s.classes.ledger.close(of)
 	s.journal.emit(cluster.TaskEnded{Task: of.task, Seq: of.seq})
 	s.byTask[of.task] = nil
 	s.runs[of.task]++ // the core counts the end as well

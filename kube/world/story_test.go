@@ -188,7 +188,10 @@ func (s *story) promise(l *line) error {
 // promiseAnew changes the table of classes under way.
 func (s *story) promiseAnew(name string) error {
 	table, err := promises.Load(name)
-	if err == nil && !s.world.Promise(promised.Open(table)) {
+	if err != nil {
+		return err
+	}
+	if _, ok := s.world.Promise(promised.Open(table)); !ok {
 		err = fmt.Errorf("the core has no rows for so many classes")
 	}
 	return err

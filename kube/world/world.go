@@ -101,7 +101,7 @@ func New(j *judge.Judge, o Options) *World {
 		rules.wishes = rules.wishes || p.Company
 	}
 	shapes := &shapes{journal: journal, judge: j, columns: columns, nodes: nodes, sets: sets, rules: rules, prices: func(schedulerName string) Prices { return o.Prices[schedulerName] }}
-	slots := &slots{journal: journal, classes: &classes{journal: journal, promises: promises.Open(nil), labelsOf: rules.labelsOf}, shapes: shapes, services: services{}, ledger: &Ledger{journal: journal, times: o.Times, workloads: map[Workload]*workload{}}}
+	slots := &slots{journal: journal, classes: &classes{journal: journal, promises: promises.Open(nil), labelsOf: rules.labelsOf, ledger: &Ledger{journal: journal, times: o.Times, workloads: map[Workload]*workload{}, idle: map[string]int{}}}, shapes: shapes, services: services{}}
 	rules.retag = slots.retag
 	queue := &queue{journal: journal, pods: pods, sets: sets, room: math.MaxInt}
 	queries := &queries{
@@ -256,10 +256,7 @@ func (w *World) Wake() cluster.Time {
 	if len(w.slots.vacant) > 0 {
 		wake = min(wake, w.slots.vacant[0].until)
 	}
-	if len(w.slots.ledger.changed) > 0 {
-		wake = min(wake, w.journal.now+cluster.Second)
-	}
-	return wake
+	return min(wake, w.slots.classes.ledger.wake())
 }
 
 // Counts are how many pods of ours stand where, and how much is known in all.

@@ -26,7 +26,7 @@ type WorkloadAccount struct {
 
 // WorkloadAccountStatus is how a workload stood at a moment.
 type WorkloadAccountStatus struct {
-	// Kind and Name are those of the workload: of a Deployment's pods the Deployment, of others their controller, of a pod without one the pod itself.
+	// Kind, in small letters, and Name are those of the workload: of a Deployment's pods the Deployment, of others their controller, of a pod without one the pod itself.
 	//
 	// +optional
 	Kind string `json:"kind,omitempty"`
@@ -93,6 +93,10 @@ type ReplicaAccount struct {
 	State string `json:"state"`
 	// +optional
 	Submitted metav1.MicroTime `json:"submitted,omitempty"`
+	// AbsentSince is when it is counted as gone, of one that nobody has any more: it is kept for a day from then on.
+	//
+	// +optional
+	AbsentSince *metav1.MicroTime `json:"absentSince,omitempty"`
 	// FirstRun is when it first ran; none before that.
 	//
 	// +optional
@@ -101,17 +105,25 @@ type ReplicaAccount struct {
 	Spent `json:",inline"`
 }
 
-// Spent is what time was spent on, in microseconds.
+// Spent is what time was spent on, in microseconds: of each at most a hundred years.
 type Spent struct {
 	// +optional
+	// +kubebuilder:validation:Minimum=0
+	// +kubebuilder:validation:Maximum=3153600000000000
 	WaitingMicroseconds int64 `json:"waitingMicroseconds"`
 	// +optional
+	// +kubebuilder:validation:Minimum=0
+	// +kubebuilder:validation:Maximum=3153600000000000
 	RunningMicroseconds int64 `json:"runningMicroseconds"`
 	// OverheadMicroseconds is starting and leaving; RestartingMicroseconds the part of it since it first ran.
 	//
 	// +optional
+	// +kubebuilder:validation:Minimum=0
+	// +kubebuilder:validation:Maximum=3153600000000000
 	OverheadMicroseconds int64 `json:"overheadMicroseconds"`
 	// +optional
+	// +kubebuilder:validation:Minimum=0
+	// +kubebuilder:validation:Maximum=3153600000000000
 	RestartingMicroseconds int64 `json:"restartingMicroseconds"`
 	// +optional
 	Preemptions int32 `json:"preemptions"`
@@ -120,6 +132,8 @@ type Spent struct {
 // OtherReplicas are replicas that have no account of their own here.
 type OtherReplicas struct {
 	// +required
+	// +kubebuilder:validation:Minimum=0
+	// +kubebuilder:validation:Maximum=150000
 	Count int32 `json:"count"`
 
 	Spent `json:",inline"`

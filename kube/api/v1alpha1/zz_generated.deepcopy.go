@@ -29,6 +29,10 @@ func (in *OtherReplicas) DeepCopy() *OtherReplicas {
 func (in *ReplicaAccount) DeepCopyInto(out *ReplicaAccount) {
 	*out = *in
 	in.Submitted.DeepCopyInto(&out.Submitted)
+	if in.AbsentSince != nil {
+		in, out := &in.AbsentSince, &out.AbsentSince
+		*out = (*in).DeepCopy()
+	}
 	if in.FirstRun != nil {
 		in, out := &in.FirstRun, &out.FirstRun
 		*out = (*in).DeepCopy()
