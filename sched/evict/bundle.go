@@ -17,6 +17,9 @@ func Replace(t *sched.Trial, victims []Candidate, task cluster.TaskID, n cluster
 // ReplaceBy is Replace with several tasks that go there.
 func ReplaceBy(t *sched.Trial, victims []Candidate, tasks []cluster.TaskID, n cluster.NodeID, out *sched.Plan) bool {
 	s, mark := t.View(), t.Mark()
+	if slices.ContainsFunc(victims, func(v Candidate) bool { return leavesWith(s, v.Task, tasks) }) {
+		return false
+	}
 	try := func(actions ...sched.Action) bool {
 		for i := range actions {
 			actions[i].Attempt = s.Task(actions[i].Task).Attempt
@@ -52,6 +55,12 @@ func ReplaceBy(t *sched.Trial, victims []Candidate, tasks []cluster.TaskID, n cl
 	}
 	out.Close()
 	return true
+}
+
+// leavesWith reports whether all runs of the task's job leave at once, and some of the tasks are of that job: who comes in place of one of them would have to leave with it.
+func leavesWith(s *cluster.View, t cluster.TaskID, tasks []cluster.TaskID) bool {
+	job := s.Task(t).Job
+	return s.Job(job).Disruption == cluster.DisruptTogether && slices.ContainsFunc(tasks, func(o cluster.TaskID) bool { return s.Task(o).Job == job })
 }
 
 // leaving are the evictions without which the task is not evicted.
