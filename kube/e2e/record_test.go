@@ -27,7 +27,8 @@ func TestRecordingReplays(t *testing.T) {
 	c.addNodes(10, "n", "40") // so that pods that fill two of them leave eight for those that keep apart
 	c.create(several(60, "plain")...)
 	c.create(several(8, "apart", label("app", "apart"), awayFrom("apart", "kubernetes.io/hostname"))...)
-	for i := range 12 { // more than the first core has columns for
+	c.awaitBound(time.Minute, 68) // by the first core
+	for i := range 12 {           // more than that has columns for
 		c.create(newPod(fmt.Sprintf("port-%d", i), hostPort(int32(8000+i))))
 	}
 	c.create(newPod("large", cpu("100")))

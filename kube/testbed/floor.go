@@ -99,7 +99,7 @@ func enqueuePending(ctx context.Context, client kubernetes.Interface, schedulerN
 // tell writes that a pod was bound. Nobody waits for it, and nobody misses it.
 func tell(ctx context.Context, client kubernetes.Interface, schedulerName string, pod types.NamespacedName, node string) {
 	_, _ = client.EventsV1().Events(pod.Namespace).Create(ctx, &eventsv1.Event{
-		ObjectMeta: metav1.ObjectMeta{Namespace: pod.Namespace, GenerateName: pod.Name + "."},
+		ObjectMeta: metav1.ObjectMeta{Namespace: pod.Namespace, Name: pod.Name + ".bound"},
 		EventTime:  metav1.NowMicro(), ReportingController: schedulerName, ReportingInstance: schedulerName + "-floor",
 		Action: "Binding", Reason: "Scheduled", Type: corev1.EventTypeNormal,
 		Regarding: corev1.ObjectReference{APIVersion: "v1", Kind: "Pod", Namespace: pod.Namespace, Name: pod.Name},
