@@ -28,6 +28,7 @@ func serviceClass(t *testing.T, name string, age time.Duration, spec string) *v1
 
 // sample has a class for each way by which pods come to one.
 func sample(t *testing.T) []*v1alpha1.ServiceClass {
+	t.Helper()
 	return []*v1alpha1.ServiceClass{
 		serviceClass(t, "gold", 3*time.Hour, `{importance: 1, availability: 99.9%, margin: 1m, priorityAtLeast: 1000, namespaceSelector: {matchLabels: {team: shop}}}`),
 		serviceClass(t, "silver", 2*time.Hour, `{importance: 2, availability: "0.95", overheadBudget: "0.02", priorityAtLeast: 100, namespaceSelector: {}}`),

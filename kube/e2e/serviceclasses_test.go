@@ -81,7 +81,7 @@ func TestServiceClassesAreChecked(t *testing.T) {
 		{"x", `{importance: 1, default: "yes"}`, "spec.default"},
 		{"x", `{importance: 1, namespaceSelector: team}`, "spec.namespaceSelector"},
 		{"x", `{importance: 1, namespaceSelector: {matchExpressions: [{key: team}]}}`, "spec.namespaceSelector.matchExpressions[0].operator"},
-		{"x", `{importance: 1, avialability: "0.9"}`, "avialability"},
+		{"x", `{importance: 1, available: "0.9"}`, "available"},
 	} {
 		_, err := of.Create(t.Context(), serviceClass(t, bad.name, bad.spec), strictly())
 		if err == nil || !strings.Contains(err.Error(), bad.words) {

@@ -24,6 +24,7 @@ import (
 
 // accounting has the API server serve ServiceClasses, of which the only one promises nine tenths, and WorkloadAccounts.
 func accounting(t *testing.T, client *dynamic.Interface) func(*Options) {
+	t.Helper()
 	gold := serviceClass(t, "gold", 9, `{importance: 1, availability: "0.9", default: true}`)
 	return func(o *Options) {
 		*client = dynamicfake.NewSimpleDynamicClientWithCustomListKinds(runtime.NewScheme(), map[schema.GroupVersionResource]string{

@@ -72,13 +72,13 @@ func (p *perfRun) choose(ctx context.Context) ([]perf.Workload, error) {
 	}
 	var chosen []perf.Workload
 	met := map[string]bool{}
-	for _, config := range p.configs {
-		name, file := config, filepath.Join(root, config, "performance-config.yaml")
+	for _, of := range p.configs {
+		name, file := of, filepath.Join(root, of, "performance-config.yaml")
 		switch {
-		case strings.HasSuffix(config, ".yaml"):
-			name, file = filepath.Base(filepath.Dir(config)), config
-		case !slices.Contains(folders, config):
-			return nil, fmt.Errorf("--config %q: give the path of a performance-config.yaml, or one of %s", config, strings.Join(folders, ", "))
+		case strings.HasSuffix(of, ".yaml"):
+			name, file = filepath.Base(filepath.Dir(of)), of
+		case !slices.Contains(folders, of):
+			return nil, fmt.Errorf("--config %q: give the path of a performance-config.yaml, or one of %s", of, strings.Join(folders, ", "))
 		}
 		list, err := perf.Load(file, name)
 		if err != nil {
