@@ -74,7 +74,7 @@ SHAPES := SchedulingBasic/500Nodes,SchedulingPodAntiAffinity/500Nodes,Scheduling
 	SchedulingNodeAffinity/500Nodes,MixedSchedulingBasePod/500Nodes,TopologySpreading/500Nodes,PreferredTopologySpreading/500Nodes,SchedulingCSIPVs/500Nodes,$\
 	SchedulingWithMixedChurn/1000Nodes,PreemptionAsync/500Nodes,Unschedulable/500Nodes/10Init/1kPods,SchedulingWithResourceClaimTemplate/2000pods_200nodes,$\
 	DaemonSetPods/1000Nodes,SpreadOverHosts/1000Nodes,AffinityToAHost/1000Nodes,PreferredNodeAffinity/1000Nodes
-shapes: kube ## Measure ours beside kube-scheduler and the cheapest scheduler there can be, five times in turns, on all shapes of load (an hour and a half on an idle machine)
+shapes: kube ## Measure ours beside kube-scheduler and the cheapest scheduler there can be, five times in turns, on all shapes of load (50 minutes on an idle machine)
 	cd kube && ../bin/fairlead-testbed perf --config misc,affinity,topology_spreading,volumes,default_preemption,dra,testbed/perf/shapes/performance-config.yaml \
 		--workload $(SHAPES) --with floor,kube-scheduler,fairlead --rounds 5
 
