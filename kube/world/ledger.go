@@ -14,7 +14,7 @@ import (
 )
 
 // This file keeps how replicas have spent their time for longer than their slots live: for the next leader, and where a workload is made anew or rolled out. It is
-// kept by workload and class, for classes that promise an availability. What accounts look like, and where they are written, is spent.go.
+// kept by workload and class, for classes that promise an availability. What is kept of a replica, and how that goes on, is spent.go.
 
 // AccountsLast is how long the account of a replica that nobody has any more is kept, so that to delete a workload and make it again does not wash it.
 const AccountsLast = cluster.Day
@@ -53,9 +53,15 @@ type Ledger struct {
 	workloads map[Workload]*workload
 	idle      map[string]int // by namespace, those without a replica
 	changed   []*workload
-	restless  []*workload // written while some replica was to run and did not, the earliest first
+	restless  []restless // workloads that were written while some replica was to run and did not, the earliest first
 	looked    cluster.Time
 	swept     cluster.Time
+}
+
+// restless is a workload, and when it was written.
+type restless struct {
+	*workload
+	at cluster.Time
 }
 
 // workload is one with replicas, or with accounts of some that were.
@@ -300,13 +306,18 @@ func (l *Ledger) Changed(last bool) []Standing {
 	}
 	l.looked = now
 	l.sweep()
-	for len(l.restless) > 0 && l.restless[0].written+restlessEvery <= now {
-		l.restless[0].touch()
+	for len(l.restless) > 0 && l.restless[0].at+restlessEvery <= now {
+		if r := l.restless[0]; r.written == r.at { // else it was written since
+			r.touch()
+		}
 		l.restless = l.restless[1:]
 	}
 	var all []Standing
 	later := l.changed[:0]
 	for _, w := range l.changed {
+		if l.workloads[w.Workload] != w { // it was forgotten, and another of its name may be there
+			continue
+		}
 		if now < w.written+accountsEvery && !last {
 			later = append(later, w)
 			continue
@@ -315,10 +326,10 @@ func (l *Ledger) Changed(last bool) []Standing {
 		s := w.standing()
 		all = append(all, s)
 		switch {
-		case len(s.Replicas) == 0 && l.workloads[w.Workload] == w:
+		case len(s.Replicas) == 0:
 			l.forget(w)
 		case slices.ContainsFunc(s.Replicas[:s.Live], func(r Spent) bool { return r.Phase != cluster.Running }):
-			l.restless = append(l.restless, w)
+			l.restless = append(l.restless, restless{w, now})
 		}
 	}
 	clear(l.changed[len(later):])
@@ -335,7 +346,7 @@ func (l *Ledger) wake() cluster.Time {
 	case len(l.changed) > 0:
 		return l.journal.now + cluster.Second
 	case len(l.restless) > 0:
-		return max(l.restless[0].written+restlessEvery, l.journal.now+cluster.Second)
+		return max(l.restless[0].at+restlessEvery, l.journal.now+cluster.Second)
 	}
 	return cluster.Never
 }

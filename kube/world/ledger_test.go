@@ -98,6 +98,47 @@ func TestWhoseAccount(t *testing.T) {
 	}
 }
 
+// A workload that was forgotten does not speak for another of its name, and one that is written often does not keep those behind it from being written while they wait.
+func TestForgottenWorkloadsAreSilent(t *testing.T) {
+	l := &Ledger{journal: &journal{}, workloads: map[Workload]*workload{}, idle: map[string]int{}, times: Times{
+		Account: func(cluster.TaskID, cluster.Seq) (*cluster.Account, cluster.Phase) { return nil, 0 },
+	}}
+	waiting := func(name string) *Pod {
+		p := &Pod{sight: sight{object: &v1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: name}}}, Ours: true, slot: &slot{}}
+		l.open(p, true)
+		return p
+	}
+	written := map[string]int{}
+	pass := func(seconds int, each func()) {
+		for range seconds {
+			l.journal.now += cluster.Second
+			each()
+			for _, s := range l.Changed(false) {
+				if written[s.Name]++; len(s.Replicas) == 0 {
+					written[s.Name] = 0
+				}
+			}
+		}
+	}
+	none := func() {}
+	first := waiting("a")
+	pass(10, none)
+	first.slot.done = true
+	l.close(first.slot)
+	pass(10, none)
+	if written["a"] != 0 || len(l.workloads) != 0 {
+		t.Fatalf("a workload of which nothing is left was written %d times, and there are %d", written["a"], len(l.workloads))
+	}
+	again, quiet := waiting("a"), waiting("quiet")
+	pass(120, again.slot.workload.touch)
+	if written["a"] < 20 || written["quiet"] != 4 {
+		t.Errorf("in two minutes one that changes was written %d times, want 20 and more, and one that waits %d times, want 4", written["a"], written["quiet"])
+	}
+	if quiet.slot.workload.written == 0 {
+		t.Error("it was not written")
+	}
+}
+
 // checkLedger holds the ledger to having each slot to which something is promised once, in its place, and to counting who has none.
 func (r *rig) checkLedger() error {
 	l, slots, idle := LedgerOf(r.world), 0, map[string]int{}
