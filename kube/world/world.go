@@ -17,7 +17,7 @@
 //
 // A World is made of parts, and each part of those before it: the journal of what is
 // reported; what the core has, which are Columns, nodes, shapes with their node sets, and
-// slots with their classes; Pods and their stages; where pods wait, which are queue, queries
+// slots with their classes, and the Ledger of how their replicas have spent their time (ledger.go); Pods and their stages; where pods wait, which are queue, queries
 // and waiting; where they are placed, or have room kept by other schedulers, which are nominations; what comes of
 // decisions, which are Exits and Binds; PodGroups, whose pods are placed together (gangs.go, arrange.go); and the Contest with other schedulers (contested.go).
 // Each keeps its own, and World has what concerns several.

@@ -149,7 +149,7 @@ func (p *perfRun) run(ctx context.Context, out, log io.Writer) error {
 	}
 	fmt.Fprintf(out, "\n%d workloads, %d schedulers: %d ran, %d skipped, %d failed.\n", len(chosen), len(contenders), ran, skipped, failed)
 	if failed > 0 {
-		return fmt.Errorf("%d of %d failed", failed, len(chosen)*len(contenders))
+		return fmt.Errorf("%d of %d failed, each for the reason that stands above", failed, len(chosen)*len(contenders))
 	}
 	return nil
 }
