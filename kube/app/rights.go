@@ -95,6 +95,9 @@ func (s *Served) read(obey, overrule string) []schema.GroupVersionResource {
 	if s.ServiceClasses {
 		all = append(all, scheduler.ServiceClasses())
 	}
+	if s.PlacementConstraints {
+		all = append(all, scheduler.PlacementConstraints()...)
+	}
 	if s.WorkloadAccounts {
 		all = append(all, scheduler.WorkloadAccounts(), statusOfAccounts())
 	}
@@ -131,6 +134,8 @@ func (s *Served) unreadable(ctx context.Context, r schema.GroupVersionResource, 
 		return nil
 	case r == scheduler.ServiceClasses():
 		return fmt.Errorf("%s; without it pods would be placed as if nothing was promised to them: allow it, or remove the definition of ServiceClasses", why)
+	case slices.Contains(scheduler.PlacementConstraints(), r):
+		return fmt.Errorf("%s; without it pods would be placed where constraints forbid it: allow it, or remove the definition", why)
 	case r.Group == storagev1.SchemeGroupVersion.Group:
 		return fmt.Errorf("%s; without it pods would be placed where their volumes cannot be used: allow it", why)
 	}

@@ -58,6 +58,8 @@ type Served struct {
 	OlderPodGroups string
 	// Coscheduling says that there are pod groups of the coscheduling plugin, ServiceClasses and WorkloadAccounts that there are these.
 	Coscheduling, ServiceClasses, WorkloadAccounts bool
+	// PlacementConstraints says that there are these, those of the cluster, and NodeGroups.
+	PlacementConstraints bool
 	// Lacks says why types are not read that are not.
 	Lacks map[schema.GroupVersionResource]string
 }
@@ -77,6 +79,9 @@ func (s *Served) Tell(o *scheduler.Options, to *rest.Config) error {
 	}
 	if s.WorkloadAccounts {
 		o.WorkloadAccounts = client
+	}
+	if s.PlacementConstraints {
+		o.PlacementConstraints = client
 	}
 	if s.OlderPodGroups == with135 {
 		o.Workloads = client
@@ -195,6 +200,17 @@ func (s *Served) extensions(ctx context.Context, server discovery.ServerResource
 		*of.there = !known || slices.Contains(served, of.Resource)
 		if !*of.there && of.Group == v1alpha1.GroupVersion.Group {
 			say(ctx, absent(of.GroupVersionResource), "there are none (kubectl apply -f kube/deploy/api/)")
+		}
+	}
+	s.PlacementConstraints = true
+	for _, of := range scheduler.PlacementConstraints() {
+		served, known, err := resourcesOf(ctx, askFor, server, of.GroupVersion().String())
+		if err != nil {
+			return err
+		}
+		if known && !slices.Contains(served, of.Resource) {
+			s.PlacementConstraints = false
+			say(ctx, absent(of), "constraints count for nobody (kubectl apply -f kube/deploy/api/)")
 		}
 	}
 	return nil
@@ -323,7 +339,7 @@ func absentOf(server discovery.ServerResourcesInterface, types []string) error {
 // absentIn are the versions of groups that have a type of that name, or none if one of them serves it, or does not say.
 func absentIn(server discovery.ServerResourcesInterface, name string) []string {
 	var versions []string
-	for _, of := range []schema.GroupVersionResource{scheduler.CoschedulingGroups(), scheduler.ServiceClasses()} {
+	for _, of := range append(scheduler.PlacementConstraints(), scheduler.CoschedulingGroups(), scheduler.ServiceClasses()) {
 		if name != of.GroupResource().String() {
 			continue
 		}

@@ -54,13 +54,15 @@ type intake struct {
 	coscheduling *coscheduling // nil where there are no groups of that plugin
 	// serviceClasses is nil where there are none.
 	serviceClasses *serviceClasses
+	constraints    *placementConstraints // nil where there are none
 	landed         landed
 }
 
 func newIntake(s *Scheduler) *intake {
 	return &intake{
 		s: s, informers: newInformers(&s.Options, s.evicts()), coscheduling: newCoscheduling(s), serviceClasses: newServiceClasses(s),
-		landed: landed{nodes: map[types.UID]string{}},
+		constraints: newPlacementConstraints(s),
+		landed:      landed{nodes: map[types.UID]string{}},
 	}
 }
 
@@ -90,6 +92,9 @@ func dynamicOf(in *intake) (all []dynamicinformer.DynamicSharedInformerFactory) 
 	}
 	if in.serviceClasses != nil {
 		all = append(all, in.serviceClasses.informers)
+	}
+	if in.constraints != nil {
+		all = append(all, in.constraints.informers)
 	}
 	return all
 }
@@ -320,6 +325,7 @@ func (in *intake) watched() []watched {
 	if in.serviceClasses != nil {
 		list = append(list, watched{in.serviceClasses.informer(), handle(in.s, in.serviceClasses.see, in.serviceClasses.lose)})
 	}
+	list = append(list, in.constraints.watched()...)
 	if in.s.CompositePodGroups {
 		list = append(list, watched{f.Scheduling().V1alpha3().CompositePodGroups().Informer(), handle(in.s, in.seeComposite, in.loseComposite)})
 	}

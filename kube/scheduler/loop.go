@@ -52,6 +52,7 @@ func (s *Scheduler) turn(ctx context.Context) (cluster.Time, error) {
 	s.aside.due()
 	s.world.Due()
 	s.promise(ctx)
+	s.intake.constraints.constrain(ctx)
 	s.subject.handling(nil)
 	if s.tally.due(s.now()) {
 		s.tally.set(s)
@@ -92,7 +93,8 @@ func (s *Scheduler) turn(ctx context.Context) (cluster.Time, error) {
 	more := s.explainer.work(s)
 	s.makeRoom() // what was decided has taken some
 	s.subject.handling(nil)
-	wake = min(wake, s.world.Wake(), s.aside.wake(), s.explainer.wake())
+	s.intake.constraints.tell()
+	wake = min(wake, s.world.Wake(), s.aside.wake(), s.explainer.wake(), s.intake.constraints.wake())
 	if more || s.world.Pending() || s.world.Pods().Queued() > 0 {
 		wake = s.now()
 	}

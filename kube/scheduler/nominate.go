@@ -188,8 +188,8 @@ func (e *explainer) takeBack(n *nomination) {
 
 // wrote takes in what came of writing the status of a pod, or of a group.
 func (e *explainer) wrote(s *Scheduler, c condition, done bool) {
-	if c.account != nil {
-		world.LedgerOf(s.world).Unwritten(c.account.workload)
+	if c.written != nil {
+		c.written.unwritten(s)
 		return
 	}
 	if c.object != nil {

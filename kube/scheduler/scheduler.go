@@ -59,6 +59,8 @@ type Options struct {
 	ServiceClasses dynamic.Interface
 	// WorkloadAccounts reads and writes these; nil where the API server serves none.
 	WorkloadAccounts dynamic.Interface
+	// PlacementConstraints reads and judges these, those of the cluster, and NodeGroups; nil where the API server does not serve all of them.
+	PlacementConstraints dynamic.Interface
 	// Identity names this replica in the events that it writes.
 	Identity string
 }
@@ -174,6 +176,7 @@ func (s *Scheduler) Start(ctx context.Context) {
 	s.intake.informers.Start(ctx.Done())
 	s.intake.coscheduling.start(ctx)
 	s.intake.serviceClasses.start(ctx)
+	s.intake.constraints.start(ctx)
 }
 
 // Unlisted are the types of objects that the informers have not listed yet, by name.
@@ -256,6 +259,10 @@ func (s *Scheduler) live(ctx, lease context.Context, cause string) error {
 func (s *Scheduler) takeOver(ctx context.Context, cause string) error {
 	defer s.watchdog.watch(s.Clock.Now())()
 	s.promise(ctx) // so that the core begins with what was set while another replica led
+	if c := s.intake.constraints; c != nil {
+		c.changed = true // of a world that a panic has left the next one knows none
+		c.constrain(ctx)
+	}
 	s.intake.survey()
 	world.LedgerOf(s.world).Surveyed()
 	if err := s.restart(cause); err != nil {

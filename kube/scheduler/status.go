@@ -36,12 +36,19 @@ type condition struct {
 	// object and told are of another object; nothing else is said then.
 	object *conditioned
 	told   stand
-	// account is of a workload; nothing else is said then.
-	account *account
+	// written is an account of a workload, or what is said of a constraint; nothing else is said then.
+	written written
 	// reason and message are those of PodScheduled, which stays as it is without a reason.
 	reason, message string
 	// nominated is the node to be nominated, empty for none; nil leaves it as it is.
 	nominated *string
+}
+
+// written is what one request writes as a whole.
+type written interface {
+	key() types.UID        // by which one follows the other
+	write(*Scheduler) bool // reports whether that needs no repetition
+	unwritten(*Scheduler)  // has it said again
 }
 
 func (w *writer) start(s *Scheduler) {
@@ -132,8 +139,8 @@ func (c *condition) write(s *Scheduler) bool {
 	if c.object != nil {
 		return c.object.write(s, c.told)
 	}
-	if c.account != nil {
-		return c.account.write(s)
+	if c.written != nil {
+		return c.written.write(s)
 	}
 	meta, status := map[string]any{"uid": c.pod.UID}, map[string]any{}
 	if c.reason != "" && !c.said() {
@@ -173,8 +180,8 @@ func (c *condition) of() types.UID {
 	if c.object != nil {
 		return c.object.GetUID()
 	}
-	if c.account != nil {
-		return c.account.key()
+	if c.written != nil {
+		return c.written.key()
 	}
 	return c.pod.UID
 }

@@ -219,7 +219,7 @@ func writeAccounts(s *Scheduler) {
 		return
 	}
 	for _, a := range changedAccounts(s, false) {
-		s.explainer.writer.put(condition{account: a})
+		s.explainer.writer.put(condition{written: a})
 	}
 }
 
@@ -248,15 +248,15 @@ func changedAccounts(s *Scheduler, last bool) (all []*account) {
 		}
 		a := &account{workload: standing.Workload}
 		if len(standing.Replicas) > 0 {
-			a.status = statusOf(s, &standing, known)
+			a.status = accountOf(s, &standing, known)
 		}
 		all = append(all, a)
 	}
 	return all
 }
 
-// statusOf is what is written of a workload, whose classes are among those that are known.
-func statusOf(s *Scheduler, standing *world.Standing, known map[string]cluster.Class) *v1alpha1.WorkloadAccountStatus {
+// accountOf is what is written of a workload, whose classes are among those that are known.
+func accountOf(s *Scheduler, standing *world.Standing, known map[string]cluster.Class) *v1alpha1.WorkloadAccountStatus {
 	status := &v1alpha1.WorkloadAccountStatus{Kind: standing.Kind, Name: standing.Name, ObservedAt: moment(s, s.now())}
 	var total cluster.Account
 	var most *cluster.Class
@@ -346,6 +346,9 @@ func (a *account) name() string {
 
 // key is by which one write of an account follows the other.
 func (a *account) key() types.UID { return types.UID(a.workload.Namespace + "/" + a.name()) }
+
+// unwritten has it said again.
+func (a *account) unwritten(s *Scheduler) { world.LedgerOf(s.world).Unwritten(a.workload) }
 
 // write writes the status, and creates the object if it is not there. It reports whether that needs no repetition.
 func (a *account) write(s *Scheduler) bool {

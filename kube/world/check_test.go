@@ -418,6 +418,17 @@ func (r *rig) checkRules() error {
 			return fmt.Errorf("rule %q is of %d pods, %d have it", key, len(own.pods), pods[own])
 		}
 	}
+	for key, own := range rs.standing.made {
+		for _, s := range own.selectors {
+			selectors[s]++
+		}
+		if has := r.core.View().Constraint(own.row); has == nil || has.Arriving || has.Name != key.String() {
+			return fmt.Errorf("constraint %v is %+v in the core", key, has)
+		}
+	}
+	if len(rs.standing.made) != len(rs.standing.wanted.Constraints) {
+		return fmt.Errorf("there are %d constraints, the core has %d", len(rs.standing.wanted.Constraints), len(rs.standing.made))
+	}
 	for tag, s := range rs.selectors {
 		if selectors[s] != len(s.rules) || len(s.rules) == 0 {
 			return fmt.Errorf("selector %q is of %d rules, %d have it", tag, len(s.rules), selectors[s])

@@ -12,10 +12,11 @@ import (
 	"k8s.io/klog/v2"
 
 	"fairlead.dev/fairlead/cluster"
+	"fairlead.dev/fairlead/kube/constraints"
 )
 
 // This file keeps the groups of nodes over whose sets rules between pods count: the nodes with a topology key, by its value; and of spread those that all of a
-// pod's keys, its own choice of nodes and its tolerations leave. A group is made when the first rule needs it, which reports each of its nodes anew,
+// pod's keys, its own choice of nodes and its tolerations leave; and those of a NodeGroup (standing.go). A group is made when the first rule needs it, which reports each of its nodes anew,
 // and stays for as long as the core does.
 
 // mostDomains is how many groups there may be that are not plain: each makes every node longer.
@@ -28,6 +29,9 @@ type domain struct {
 	name string // in the core
 	// admits says which nodes with the key are in it; nil is all.
 	admits func(*v1.Node) bool
+
+	nodeGroup string // that says what the sets are, which no label does then
+	sets      constraints.NodeGroup
 }
 
 // domains keeps all groups.
@@ -37,6 +41,7 @@ type domains struct {
 	named map[string]*domain // by key and text
 	// special counts those that are not plain.
 	special int
+	groups  []constraints.NodeGroup // that there are
 }
 
 // begin forgets all groups, for a new core.
@@ -65,21 +70,27 @@ func (d *domains) group(key, text string, admits func(*v1.Node) bool) (string, b
 		if text != "" {
 			d.special++
 		}
-		of = &domain{key: key, text: text, name: tagPrefix + key, admits: admits}
-		if text != "" {
-			of.name += " " + strconv.Itoa(len(d.list))
-		}
-		d.list, d.named[key+"\n"+text] = append(d.list, of), of
-		for _, n := range d.nodes.byRow {
-			if n == nil {
-				continue
-			}
-			if _, in := of.setOf(n.object); in {
-				d.nodes.journal.emit(cluster.NodeChanged{Node: n.row, Spec: d.nodes.spec(n)})
-			}
-		}
+		of = &domain{key: key, text: text, admits: admits}
+		d.add(of)
 	}
 	return of.name, true
+}
+
+// add adds a group, and reports the nodes that are in it.
+func (d *domains) add(of *domain) {
+	of.name = tagPrefix + of.key
+	if of.text != "" {
+		of.name += " " + strconv.Itoa(len(d.list))
+	}
+	d.list, d.named[of.key+"\n"+of.text] = append(d.list, of), of
+	for _, n := range d.nodes.byRow {
+		if n == nil {
+			continue
+		}
+		if _, in := of.setOf(n.object); in {
+			d.nodes.journal.emit(cluster.NodeChanged{Node: n.row, Spec: d.nodes.spec(n)})
+		}
+	}
 }
 
 // everywhere is the group of which all nodes are one set.
@@ -95,6 +106,9 @@ const wholeCluster = "cluster: all"
 func (d *domain) setOf(n *v1.Node) (string, bool) {
 	if d.key == wholeCluster {
 		return "all", true
+	}
+	if d.nodeGroup != "" {
+		return d.sets.SetOf(n.Labels)
 	}
 	value, in := n.Labels[d.key]
 	return value, in && (d.admits == nil || d.admits(n))

@@ -171,6 +171,8 @@ func (h *history) actions() map[string]func(*rapid.T) {
 		"storage":    func(t *rapid.T) { h.drawStorage(t) },
 		"told":       func(t *rapid.T) { h.tell(t) },
 		"restart":    func(*rapid.T) { h.restart() },
+		"constraint": h.drawConstraint,
+		"node group": h.drawNodeGroup,
 		"mark-dirty": func(*rapid.T) { h.world.MarkDirty() },
 	}
 	maps.Copy(actions, h.nodeActions())
@@ -389,6 +391,10 @@ func (h *history) empty() {
 func (h *history) calm() {
 	const enough, most = 40, 150
 	h.tell(h.t)
+	h.saying = saying{} // who has none beside it that it is to stand beside would wait for ever
+	if err := h.sayConstraints(); err != nil {
+		h.tb.Fatal(err)
+	}
 	for _, uid := range slices.Sorted(maps.Keys(h.pods)) { // other schedulers give up
 		pod := h.pods[uid].DeepCopy()
 		pod.Status.NominatedNodeName = ""

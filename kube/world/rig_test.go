@@ -72,6 +72,7 @@ type rig struct {
 	trees      int                 // of composite pod groups that were placed
 	first      map[string][]*Pod   // below the roots of whom only places were kept by the turn before
 	overdue    map[*Composite]bool // that were to be arranged anew at once after the turn before
+	saying     saying
 	// budgets are the PodDisruptionBudgets that there are, by name.
 	budgets map[string]*policyv1.PodDisruptionBudget
 }
@@ -366,6 +367,7 @@ func (r *rig) turn() verdict {
 	v.unplaced = r.world.Admit(func() bool { return false })
 	r.carryOutAll(r.observe(), &v)
 	bare := r.bare()
+	unheld, refused := r.unheld(), len(v.refused)
 	if r.beforeStep != nil {
 		r.beforeStep()
 	}
@@ -374,6 +376,9 @@ func (r *rig) turn() verdict {
 		r.tb.Fatalf("the core does not understand the world: %v", err)
 	}
 	r.carryOutAll(decisions, &v)
+	if len(v.refused) == refused { // else who was to stand beside others may be without them
+		r.checkUnheld(unheld)
+	}
 	v.unplaced = append(v.unplaced, r.world.Settle(r.reserved)...)
 	r.world.Exits().TakeBack(r.core.Ledger(), r.core.View(), sent{})
 	v.freed = r.world.Exits().CallBack(func(p *Pod) bool { return r.callBack != nil && r.callBack(p) })

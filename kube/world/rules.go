@@ -76,6 +76,7 @@ type rules struct {
 	rows      cluster.Rows
 	gaps      int  // of all pods
 	reading   *Pod // whose terms are being read
+	standing  standing
 }
 
 // begin forgets all rules, for a new core. Pods are yet to be read again.
@@ -85,6 +86,7 @@ func (rs *rules) begin() {
 	for _, n := range rs.spaces {
 		n.kins = 0
 	}
+	rs.beginStanding()
 }
 
 // of returns what rules say of the pod as it is.
@@ -124,6 +126,7 @@ func (rs *rules) rename(were bool) {
 		return
 	}
 	rs.readAnew(func(*kin) bool { return true })
+	rs.restand()
 }
 
 // readAnew reads the rules of those of the kins that have some.

@@ -23,6 +23,7 @@ import (
 //	step [t=SECONDS]     takes in the lines and does a turn; prints what was decided and what not
 //	policy NAME [at-once=N] [per-minute=N] [migrations=N] [budgets=best-effort] [others=yield] [prices=nodes] [exempt=system]     before the first step: another policy than kube; with
 //	                     numbers, pods may be evicted
+//	constraints          prints each constraint, how many pods it binds, and for how many it does not hold
 //	classes PRESET       before the first step: what is promised to whom
 //	accounts             prints the class of each pod and vacant slot, and how its time was spent
 //	state                prints where pods, slots and columns stand
@@ -36,6 +37,8 @@ import (
 //	plugin coscheduling  from now on groups of the coscheduling plugin are seen
 //	plugin-group G [least=N], lost-plugin-group G     such a group
 //	composite C [least=N] [priority=N] [preempts=POLICY] [all] [topology=KEY] [parent=C], lost-composite C     a composite pod group, of which at least N parts are placed together, or any
+//	constrain [NAMESPACE/]NAME TEXT, unconstrain [NAMESPACE/]NAME     an object that says so, of the cluster without a namespace
+//	node-group G SET=SELECTOR …, lost-node-group G     a NodeGroup with these sets of nodes
 //	service S [app=APP], lost-service S     a Service that selects the pods with that label
 //	change POD …         the pod as it was before, with these arguments added
 //	again POD            the same event once more
@@ -121,6 +124,8 @@ func (s *story) command(d *datadriven.TestData) (string, error) {
 		return s.state(), l.done()
 	case "classes":
 		return "", s.promise(l)
+	case "constraints":
+		return s.constraints(), l.done()
 	case "classes-known":
 		return s.classesKnown(), l.done()
 	case "accounts":
@@ -334,6 +339,10 @@ func (s *story) task(p *Pod) cluster.Task {
 
 // happen reports a line to the world.
 func (s *story) happen(text string) error {
+	if of, is := strings.CutPrefix(text, "constrain "); is {
+		name, words, _ := strings.Cut(of, " ")
+		return s.constrain(name, words)
+	}
 	l, err := parse(text)
 	if err != nil {
 		return err
@@ -356,6 +365,14 @@ func (s *story) happen(text string) error {
 		}
 		s.seeNode(node)
 		return nil
+	case "unconstrain":
+		return s.constrain(l.name, "")
+	case "node-group", "lost-node-group":
+		sets := map[string]string{}
+		for _, arg := range l.list {
+			sets[arg.Key] = strings.Join(arg.Vals, ",")
+		}
+		return s.divide(l.name, sets)
 	case "lost-node":
 		s.loseNode(l.name)
 		return l.done()
