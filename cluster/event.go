@@ -92,7 +92,7 @@ type (
 	SolverReady struct{}
 
 	// JobSubmitted makes a job without tasks. Its row must be free. Foreign, Yields,
-	// Together, FirstEnds, LongRunning, Service, Disruption and Gang are as in Job; a foreign job's tasks cannot be
+	// Together, FirstEnds, LongRunning, Loose, Service, Disruption and Gang are as in Job; a foreign job's tasks cannot be
 	// ended here, nor placed as a gang.
 	JobSubmitted struct {
 		Job        JobID
@@ -103,6 +103,7 @@ type (
 		FirstEnds  bool
 
 		LongRunning bool
+		Loose       bool
 		Service     bool
 		Disruption  Disruption
 		Gang        int32

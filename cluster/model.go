@@ -115,6 +115,8 @@ type Job struct {
 	// LongRunning says that the job is an application that stays, such as a service, and
 	// belongs to the constraint scheduler's lane where there is one.
 	LongRunning bool
+	// Loose says of an application that its tasks are placed each by itself, not whole or not at all.
+	Loose bool
 	// Service says that the job's tasks go on until somebody ends them, and do the same, so that it is good to have
 	// them on different nodes. Each application is one.
 	Service bool

@@ -14,7 +14,8 @@ import (
 // half of it. Applications whose containers have to stand together wait for room that comes free.
 
 const (
-	// appsEvery is how often that is tried, for applications that have waited for appsPatience: their policy has had its turn by then.
+	// appsEvery is how often that is tried, for applications that have waited for appsPatience: their policy has had its turn by then. For tasks of a loose one
+	// it is tried at once.
 	appsEvery    = 10 * cluster.Second
 	appsPatience = 30 * cluster.Second
 )
@@ -34,6 +35,9 @@ func (a *appsRoom) learn(s *cluster.View, c *sched.Changed) {
 	a.waiting.Forget(s, c)
 	for _, t := range slices.Concat(c.Tasks, c.Gangs) {
 		if task := s.Task(t); task.Phase == cluster.Waiting {
+			if s.Job(task.Job).Loose {
+				a.next = 0
+			}
 			a.waiting.Join(s, t, book.ID{Job: task.Job, Shape: task.Shape, Priority: task.Priority, Class: task.Class}, int64(task.Account.Since))
 		}
 	}
@@ -53,7 +57,7 @@ func (u *united) makeRoom(t *sched.Trial, out *sched.Plan) {
 	out.Wake = min(out.Wake, a.next)
 	var long []*book.Group[struct{}] // of which some have waited long enough
 	for _, g := range a.waiting.Groups() {
-		if task := s.Task(a.waiting.First(g)); task.Phase == cluster.Waiting && s.Now()-task.Account.Since >= appsPatience {
+		if task := s.Task(a.waiting.First(g)); task.Phase == cluster.Waiting && (s.Job(task.Job).Loose || s.Now()-task.Account.Since >= appsPatience) {
 			long = append(long, g)
 		}
 	}
@@ -72,7 +76,13 @@ func (u *united) makeRoom(t *sched.Trial, out *sched.Plan) {
 		})
 		tasks = slices.DeleteFunc(tasks, func(t cluster.TaskID) bool { return s.Task(t).Phase != cluster.Waiting }) // just placed
 		slices.SortFunc(tasks, func(x, y cluster.TaskID) int { return cmp.Compare(s.Task(x).Seq, s.Task(y).Seq) })
-		u.placeWhole(t, tasks, out)
+		if !s.Job(job).Loose {
+			u.placeWhole(t, tasks, out)
+			continue
+		}
+		for i := range tasks {
+			u.placeWhole(t, tasks[i:i+1], out)
+		}
 	}
 }
 

@@ -84,7 +84,7 @@
 //	                 header has
 //	class_forgotten  class
 //	solver_ready     that of integer programs may be asked from now on
-//	job              job, name, user, foreign, yields, together, first_ends, long_running, service, disruption, gang
+//	job              job, name, user, foreign, yields, together, first_ends, long_running, loose, service, disruption, gang
 //	job_changed      job, disruption, gang
 //	job_forgotten    job
 //	task             task, seq, job, shape, class, priority, gated, input: of each block its
@@ -132,7 +132,7 @@
 //	2 to 5  lack constraint, constraint_forgotten, tags and long_running
 //	2 to 6  lack protected, leaving, and vectors that are empty and not omitted, and have
 //	        replaced what is no UTF-8
-//	2 to 7  lack class_forgotten, and class as an event; they lack spec, never_preempts, stays,
+//	2 to 7  lack class_forgotten, and class as an event; they lack spec, loose, beside, never_preempts, stays,
 //	        prefers, usual, budget, budgets, guarded, spare, yields, service, disruption, gang, arriving and what goes with it, and lanes lack long_running and options, and have ties, solver and
 //	        migrations instead
 package recording

@@ -47,6 +47,8 @@ type Lane struct {
 	User string `json:"user,omitempty"`
 	// LongRunning says that the lane owns long-running applications alone.
 	LongRunning bool `json:"long_running,omitempty"`
+	// Beside is as sched.Lane has it.
+	Beside bool `json:"beside,omitempty"`
 	// Races is, in a replay, who won the races of the lane's policy.
 	Races               *Races       `json:"-"`
 	Heartbeat, Watchdog cluster.Time `json:"-"`
@@ -77,7 +79,7 @@ func (l *Lane) Owns() func(*cluster.Job) bool {
 // Of is the lane of a core in which the policy decides.
 func (l *Lane) Of(policy sched.Policy) sched.Lane {
 	return sched.Lane{
-		Name: l.Name, Owns: l.Owns(), Policy: policy,
+		Name: l.Name, Owns: l.Owns(), Policy: policy, Beside: l.Beside,
 		When: sched.Trigger{Heartbeat: l.Heartbeat, Watchdog: l.Watchdog, IgnoreOutcomes: l.IgnoreOutcomes},
 	}
 }

@@ -111,6 +111,12 @@ func (r *Recorder) Wake(now cluster.Time) cluster.Time { return r.core.Wake(now)
 // Due is Core.Due.
 func (r *Recorder) Due(now cluster.Time) (int, bool) { return r.core.Due(now) }
 
+// DueBeside is sched.DueBeside of the core.
+func (r *Recorder) DueBeside(now cluster.Time) (int, bool) { return sched.DueBeside(r.core, now) }
+
+// Undecided is sched.Undecided of the core.
+func (r *Recorder) Undecided(t cluster.TaskID) bool { return sched.Undecided(r.core, t) }
+
 // Why is Core.Why.
 func (r *Recorder) Why(t cluster.TaskID) sched.Reason { return r.core.Why(t) }
 

@@ -46,7 +46,7 @@ func Samples() []cluster.Event {
 		cluster.ClassForgotten{Class: 254},
 		cluster.JobSubmitted{Job: 4, Name: "web", User: "ann", Foreign: true, Yields: 255, Together: true},
 		cluster.JobSubmitted{Job: 4, Name: "copies", FirstEnds: true, Disruption: cluster.DisruptNever},
-		cluster.JobSubmitted{Job: 4, Name: "service", LongRunning: true, Service: true},
+		cluster.JobSubmitted{Job: 4, Name: "service", LongRunning: true, Loose: true, Service: true},
 		cluster.JobSubmitted{},
 		cluster.JobChanged{Job: 4, Disruption: cluster.DisruptTogether, Gang: 3},
 		cluster.JobForgotten{Job: 4},

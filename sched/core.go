@@ -79,7 +79,7 @@ func (c *Core) Counts() Counts {
 // Ledger is what the bundles of the core still wait for, true until the next call.
 func (c *Core) Ledger() *Ledger { return &c.ledger }
 
-// Step applies what happened, runs every round that is due, and appends the
+// Step applies what happened, runs every round that is due but those of lanes beside the core, and appends the
 // decisions to out. It returns when it next wants to be called if nothing
 // happens; cluster.Never if it does not.
 //
@@ -88,7 +88,7 @@ func (c *Core) Ledger() *Ledger { return &c.ledger }
 func (c *Core) Step(now cluster.Time, in []cluster.Event, out []Decision) ([]Decision, cluster.Time, error) {
 	out, err := c.Observe(now, in, out)
 	for i := range c.lanes {
-		if c.dueAt(i, now) > now {
+		if c.lanes[i].Beside || c.dueAt(i, now) > now {
 			continue
 		}
 		r := c.begin(i, now, c.state)
@@ -550,7 +550,7 @@ func (c *Core) SetFilters(f Filters) { c.filters = f }
 // Why says why the task is not placed, in the words of its lane's policy.
 func (c *Core) Why(t cluster.TaskID) Reason {
 	lane := c.ownerOf(c.state.Task(t))
-	if lane == noLane {
+	if lane == noLane || c.lanes[lane].busy && c.lanes[lane].Beside { // its policy may be at work
 		return c.Name(Explain(&c.state.View, t), t)
 	}
 	c.state.Begin(int(lane))

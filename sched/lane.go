@@ -13,6 +13,8 @@ type Lane struct {
 	Owns   func(*cluster.Job) bool // nil owns every job
 	Policy Policy
 	When   Trigger
+	// Beside says that its rounds take long: Step leaves them to who calls Begin and Finish, and runs them beside the core.
+	Beside bool
 	// Planned is shown the plan of each round before it is committed, and keeps nothing of it; nil: nobody is.
 	Planned func(*Plan)
 }

@@ -214,7 +214,7 @@ func (q *posed) containers(s *cluster.View, tasks []cluster.TaskID, mayMove func
 		task := s.Task(t)
 		if i == 0 || s.Task(tasks[i-1]).Job != task.Job {
 			q.jobs = append(q.jobs, task.Job)
-			q.problem.Applications = append(q.problem.Applications, constraint.Application{Name: s.Job(task.Job).Name, First: int32(i), Deployed: deployed[task.Job]})
+			q.problem.Applications = append(q.problem.Applications, constraint.Application{Name: s.Job(task.Job).Name, First: int32(i), Deployed: deployed[task.Job] || s.Job(task.Job).Loose})
 		}
 		k := key{task.Job, task.Shape}
 		shape, known := shapes[k]

@@ -121,7 +121,7 @@ func inBubbleWith(t *testing.T, change func(*Options), objects []runtime.Object,
 // changes before.
 func (b *bubble) run() {
 	b.t.Helper()
-	b.world.Exits().Allow(evictions(b.Config.Profiles))
+	b.world.Exits().Allow(evictions(b.Options))
 	b.binder = newBinder(b.Scheduler)
 	lease, lose := context.WithCancel(b.t.Context())
 	ctx, stop := context.WithCancel(lease)

@@ -2,7 +2,6 @@ package scheduler
 
 import (
 	"fmt"
-	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -16,10 +15,6 @@ import (
 	"fairlead.dev/fairlead/class"
 	"fairlead.dev/fairlead/cluster"
 	"fairlead.dev/fairlead/kube/world"
-	"fairlead.dev/fairlead/policies"
-	"fairlead.dev/fairlead/policies/chosen"
-	"fairlead.dev/fairlead/recording"
-	"fairlead.dev/fairlead/sched"
 )
 
 // ofClass is a pod whose label names its class.
@@ -91,21 +86,7 @@ func TestClassesChangeUnderWay(t *testing.T) {
 			t.Errorf("%v cores for %v changes of classes, want 1 for 2", epochs, changes)
 		}
 	})
-	files, err := recording.Files(dir)
-	if err != nil || len(files) != 1 {
-		t.Fatalf("files %v, %v", files, err)
-	}
-	in, err := os.Open(files[0])
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer in.Close()
-	result, err := recording.Replay(in, files[0], func(l recording.Lane) (sched.Policy, error) {
-		return chosen.Make(policies.All(), &l, policies.Options{})
-	})
-	if err != nil || result.Difference != nil || result.Wrong > 0 || result.Placements != 2 {
-		t.Errorf("replayed %d placements, %d events made no sense, difference %v, error %v", result.Placements, result.Wrong, result.Difference, err)
-	}
+	expectReplay(t, dir, 2)
 }
 
 // What was set under way holds after a panic, too.

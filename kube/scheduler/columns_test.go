@@ -3,7 +3,6 @@ package scheduler
 import (
 	"bytes"
 	"fmt"
-	"os"
 	"strings"
 	"testing"
 
@@ -15,10 +14,6 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"fairlead.dev/fairlead/kube/metrics"
-	"fairlead.dev/fairlead/policies"
-	"fairlead.dev/fairlead/policies/chosen"
-	"fairlead.dev/fairlead/recording"
-	"fairlead.dev/fairlead/sched"
 )
 
 // One node that offers any number of resources keeps no leader from starting, and
@@ -65,21 +60,7 @@ func TestRecordingOfReusedColumns(t *testing.T) {
 		t.Errorf("placed %d pods, want %d", placed, 2*turns-turns/3)
 	}
 	s.epochs.tape.end(t.Context())
-	files, err := recording.Files(dir)
-	if err != nil || len(files) != 1 {
-		t.Fatalf("files %v, %v", files, err)
-	}
-	in, err := os.Open(files[0])
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer in.Close()
-	result, err := recording.Replay(in, files[0], func(l recording.Lane) (sched.Policy, error) {
-		return chosen.Make(policies.All(), &l, policies.Options{})
-	})
-	if err != nil || result.Difference != nil || result.Wrong > 0 || result.Placements != placed {
-		t.Errorf("replayed %d placements of %d, %d events made no sense, difference %v, error %v", result.Placements, placed, result.Wrong, result.Difference, err)
-	}
+	expectReplay(t, dir, placed)
 	for _, k := range s.world.Columns().Kinds() {
 		if strings.HasPrefix(k.Name, "host port") {
 			t.Errorf("the recording calls a column %s, which may be another's by now", k.Name)

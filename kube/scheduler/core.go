@@ -34,6 +34,7 @@ type epochs struct {
 	tape      tape
 	mistakes  mistakes
 	decisions []sched.Decision // of the latest call, for their memory
+	beside    besideRounds
 }
 
 // renew begins the next epoch if there is cause.
@@ -91,16 +92,16 @@ func (s *Scheduler) restart(cause string) error {
 // begin makes a core that knows of nothing yet, and begins its recording. The header has all
 // but the lanes.
 func (e *epochs) begin(header recording.Header, filters sched.Filters, first bool) error {
+	all, err := e.options.lanes()
+	if err != nil {
+		return err
+	}
 	var lanes []sched.Lane
 	var races []*recording.Races
-	for _, p := range e.options.Config.Profiles {
-		lane, err := e.options.laneOf(&p)
-		if err != nil {
-			return fmt.Errorf("profile %s: %w", p.SchedulerName, err)
-		}
+	for _, lane := range all {
 		policy, won, err := e.policy(&lane)
 		if err != nil {
-			return fmt.Errorf("profile %s: %w", p.SchedulerName, err)
+			return fmt.Errorf("profile %s: %w", lane.User, err)
 		}
 		races = append(races, won)
 		header.Lanes = append(header.Lanes, lane)
@@ -171,6 +172,25 @@ func accounts(core *recording.Recorder, now cluster.Time) func(cluster.TaskID, c
 		account := task.Account.At(now, task.Phase)
 		return &account
 	}
+}
+
+// lanes are those of all profiles, in their order; and before these those for pods that constraints bind, of profiles whose policy has a stage for applications,
+// where there are constraints. A search for places that violate the fewest takes up to a second, so that it runs beside all else.
+func (o *Options) lanes() (all []recording.Lane, err error) {
+	var beside []recording.Lane
+	for i := range o.Config.Profiles {
+		p := &o.Config.Profiles[i]
+		lane, err := o.laneOf(p)
+		if err != nil {
+			return nil, fmt.Errorf("profile %s: %w", p.SchedulerName, err)
+		}
+		all = append(all, lane)
+		if o.PlacementConstraints != nil && lane.Policy == config.DefaultPolicy {
+			lane.Name, lane.LongRunning, lane.Beside = lane.Name+" constraints", true, true
+			beside = append(beside, lane)
+		}
+	}
+	return append(beside, all...), nil
 }
 
 // laneOf is the lane of a profile, as the recording has it.

@@ -74,6 +74,10 @@ func (s *Scheduler) turn(ctx context.Context) (cluster.Time, error) {
 		s.dismiss(ctx)
 		return min(wake, s.world.Wake(), s.aside.wake()), nil
 	}
+	finishBeside(ctx, s)
+	if s.epochs.mistakes.broken {
+		return s.now(), nil
+	}
 	unplaced := s.admit()
 	s.explainer.want(s.world.PodGroups().Rearranged())
 	wake := s.step(ctx)
@@ -81,12 +85,13 @@ func (s *Scheduler) turn(ctx context.Context) (cluster.Time, error) {
 		return wake, nil
 	}
 	var held []cluster.TaskID
+	beginBeside(s)
 	s.explainer.want(append(unplaced, s.world.Settle(func(t cluster.TaskID) bool {
-		is := s.epochs.reserved(t)
-		if is {
+		reserved, undecided := s.epochs.waitsFor(t, s.now())
+		if reserved {
 			held = append(held, t)
 		}
-		return is
+		return reserved || undecided
 	})...))
 	s.dismiss(ctx)
 	s.explainer.nominateHeirs(s, held)

@@ -98,7 +98,7 @@ func (c *placementConstraints) constrain(ctx context.Context) {
 	set, verdicts := constraints.Read(objects)
 	c.verdicts, c.next = verdicts, c.s.now()
 	c.forgetGone()
-	c.s.world.Constrain(set)
+	world.Constrain(c.s.world, set)
 }
 
 // forgetGone forgets what was said of objects that are gone.

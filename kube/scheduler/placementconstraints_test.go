@@ -12,6 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/dynamic"
 	dynamicfake "k8s.io/client-go/dynamic/fake"
 	kyaml "sigs.k8s.io/yaml"
@@ -153,4 +154,43 @@ func TestPlacementConstraintsBindTheFirstRound(t *testing.T) {
 			b.t.Errorf("apart says %s", got)
 		}
 	})
+}
+
+// Pods that constraints bind are placed together, by a lane of their own beside that of all others: who has to stand beside others comes with them, and who stands in the way of that for a while is moved no further than is worth it.
+func TestPodsThatConstraintsBindHaveALane(t *testing.T) {
+	var client dynamic.Interface
+	near := own(t, "PlacementConstraint", "near", `{constraint: {text: "{app=web, {app=cache, 1, inf}, node} & {app=cache, {app=web, 1, inf}, node}: hard"}}`)
+	cache := plainPod(5)
+	cache.Labels = map[string]string{"app": "cache"}
+	other := plainPod(2)
+	other.Labels = nil
+	dir := t.TempDir()
+	inBubbleWith(t, constraining(&client, near), []runtime.Object{bigNode(0), bigNode(1), webPod(1), other}, func(b *bubble) {
+		b.Config.Record.Path = dir
+		b.run()
+		b.pass(40 * time.Second)
+		b.expectBound("pod-2")
+		b.expectCondition("pod-1", v1.PodReasonUnschedulable, "2 violate PlacementConstraint near: 0 counted, at least 1")
+		b.create(cache)
+		b.pass(10 * time.Second)
+		b.expectBound("pod-1 pod-2 pod-5")
+		web, err := b.api.Clientset.CoreV1().Pods("default").Get(b.t.Context(), "pod-1", metav1.GetOptions{})
+		if err != nil {
+			b.t.Fatal(err)
+		}
+		beside, err := b.api.Clientset.CoreV1().Pods("default").Get(b.t.Context(), "pod-5", metav1.GetOptions{})
+		if err != nil || web.Spec.NodeName != beside.Spec.NodeName {
+			b.t.Errorf("they are on %s and %s: %v", web.Spec.NodeName, beside.Spec.NodeName, err)
+		}
+		for uid, bound := range map[types.UID]bool{"uid-1": true, "uid-2": false, "uid-5": true} {
+			view := b.epochs.core.View()
+			if is := view.Job(view.Task(b.world.Pod(uid).Task()).Job).LongRunning; is != bound {
+				b.t.Errorf("that %s is of an application is %t", uid, is)
+			}
+		}
+		if got := b.stands(client, "near"); got != "Accepted True Accepted, Contradicts False NoneKnown, 0 of 2" {
+			b.t.Errorf("near says %s", got)
+		}
+	})
+	expectReplay(t, dir, 3)
 }

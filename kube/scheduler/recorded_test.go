@@ -35,6 +35,17 @@ func TestChosenPolicyDecidesAndIsRecorded(t *testing.T) {
 		b.pass(20 * time.Second) // a multiple of the heartbeat has come
 		b.expectBound("pod-1")
 	})
+	result := expectReplay(t, dir, 1)
+	want, err := policy.Lane(policies.All(), 7, nil)
+	want.Name, want.User = "fairlead", "fairlead" // whose pods the lane has
+	if got := result.Header.Lanes; err != nil || len(got) != 1 || !reflect.DeepEqual(got[0], want) {
+		t.Errorf("recorded %+v, %v\nwant %+v", got, err, want)
+	}
+}
+
+// expectReplay fails unless the one recording in the folder replays as it ran, with so many placements.
+func expectReplay(t *testing.T, dir string, placements int) recording.Result {
+	t.Helper()
 	files, err := recording.Files(dir)
 	if err != nil || len(files) != 1 {
 		t.Fatalf("files %v, %v", files, err)
@@ -47,12 +58,8 @@ func TestChosenPolicyDecidesAndIsRecorded(t *testing.T) {
 	result, err := recording.Replay(in, files[0], func(l recording.Lane) (sched.Policy, error) {
 		return chosen.Make(policies.All(), &l, policies.Options{})
 	})
-	if err != nil || result.Difference != nil || result.Wrong > 0 || result.Placements != 1 {
+	if err != nil || result.Difference != nil || result.Wrong > 0 || result.Placements != placements {
 		t.Errorf("replayed %d placements, %d events made no sense, difference %v, error %v", result.Placements, result.Wrong, result.Difference, err)
 	}
-	want, err := policy.Lane(policies.All(), 7, nil)
-	want.Name, want.User = "fairlead", "fairlead" // whose pods the lane has
-	if got := result.Header.Lanes; err != nil || len(got) != 1 || !reflect.DeepEqual(got[0], want) {
-		t.Errorf("recorded %+v, %v\nwant %+v", got, err, want)
-	}
+	return result
 }

@@ -149,15 +149,21 @@ func (s *Scheduler) assemble() {
 	}
 	s.promises.taken = s.promises.wanted()
 	_, _ = s.world.Promise(s.promises.taken) // before any pod is seen
-	s.world.Exits().Allow(evictions(o.Config.Profiles))
+	s.world.Exits().Allow(evictions(o))
 	s.binder = newBinder(s)
 	s.explainer = newExplainer(s)
 }
 
 // evictions are those that the profiles allow. For pods of default-scheduler those of any other scheduler leave as well, as with kube-scheduler.
-func evictions(profiles []config.Profile) map[string]world.Evictions {
+func evictions(o Options) map[string]world.Evictions {
 	allowed := map[string]world.Evictions{}
-	for lane, p := range profiles {
+	lanes, err := o.lanes()
+	if err != nil {
+		return allowed // as is said when a core is made of them
+	}
+	first := len(lanes) - len(o.Config.Profiles)
+	for i, p := range o.Config.Profiles {
+		lane := first + i
 		if !p.Evictions.Enabled {
 			continue
 		}
@@ -240,6 +246,7 @@ func (s *Scheduler) live(ctx, lease context.Context, cause string) error {
 		return s.loop(ctx)
 	})
 	s.binder.drain(s.Config.BindTimeout.Duration)
+	s.epochs.beside.running.Wait()
 	if f := (*fault)(nil); !errors.As(err, &f) {
 		for _, answered := range s.inbox.take() { // for its events
 			answered()

@@ -80,6 +80,7 @@ type turn struct {
 	rank    int32         // by which Pods.unplaced counts it
 	letIn   bool          // the composite pod groups above it let it be placed
 	lined   bool          // nothing else keeps it from that
+	bound   bool          // by constraints that objects say, as an application's
 	offered bool          // queue.offered has it
 	second  bool          // nodes to be avoided will have to do
 	special bool          // a filter that is not node-local refused it once

@@ -35,6 +35,7 @@ type selector struct {
 	labels     labels.Selector
 	exact      string        // a label that all whom it selects have, as key=value; "" where there is no such
 	rules      []*rule       // that count by it
+	standing   int           // of these, that objects say
 	kins       map[*kin]bool // whom it selects
 }
 
@@ -86,7 +87,7 @@ func (rs *rules) begin() {
 	for _, n := range rs.spaces {
 		n.kins = 0
 	}
-	rs.beginStanding()
+	rs.standing.begin()
 }
 
 // of returns what rules say of the pod as it is.
@@ -126,7 +127,7 @@ func (rs *rules) rename(were bool) {
 		return
 	}
 	rs.readAnew(func(*kin) bool { return true })
-	rs.restand()
+	rs.standing.rename()
 }
 
 // readAnew reads the rules of those of the kins that have some.

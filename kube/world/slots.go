@@ -27,6 +27,7 @@ type jobKey struct {
 	gang      *Gang
 	system    bool // of pods of no group: the cluster needs them, as their priority says
 	ends      bool // of a Service's: its pods are over when their containers are
+	bound     bool // by constraints that objects say
 }
 
 type job struct {
@@ -95,7 +96,7 @@ func (s *slots) jobOf(p *Pod) *job {
 	if !p.Ours {
 		return s.foreignJob(s.yieldsTo(p))
 	}
-	owner, key := metav1.GetControllerOfNoCopy(p.object), jobKey{scheduler: p.object.Spec.SchedulerName, owner: p.object.UID, gang: p.Gang(), system: p.group == nil && isSystem(p)}
+	owner, key := metav1.GetControllerOfNoCopy(p.object), jobKey{scheduler: p.object.Spec.SchedulerName, owner: p.object.UID, gang: p.Gang(), system: p.group == nil && isSystem(p), bound: p.bound}
 	var service *v1.Service
 	switch {
 	case p.group != nil:
@@ -112,7 +113,7 @@ func (s *slots) jobOf(p *Pod) *job {
 		j = &job{key: key, row: cluster.JobID(s.jobRows.Take())}
 		s.jobs[key] = j
 		name := fmt.Sprintf("%s/unowned-%d", p.object.Namespace, j.row) // recordings have jobs by name, and name no pods
-		made := cluster.JobSubmitted{Job: j.row, User: key.scheduler, Service: stays(p.object), Disruption: s.disruption(j)}
+		made := cluster.JobSubmitted{Job: j.row, User: key.scheduler, LongRunning: p.bound, Loose: p.bound, Service: stays(p.object), Disruption: s.disruption(j)}
 		switch {
 		case p.group != nil:
 			key.gang.jobs = append(key.gang.jobs, j)
@@ -229,12 +230,12 @@ func (s *slots) take(p *Pod, shape *shape) {
 }
 
 // reclass gives up the slot of a pod, whose task is gated, if another class than the
-// slot's is now promised to it, or it is of another gang. A new slot has a new account.
+// slot's is now promised to it, it is of another gang, or constraints begin or cease to bind it. A new slot has a new account.
 func (s *slots) reclass(p *Pod) {
 	if p.slot == nil {
 		return
 	}
-	if id, _ := s.classes.promised(p); id != p.slot.class || p.slot.job.key.gang != p.Gang() {
+	if id, _ := s.classes.promised(p); id != p.slot.class || p.slot.job.key.gang != p.Gang() || p.slot.job.key.bound != p.bound {
 		s.end(p.slot)
 		p.slot = nil
 	}

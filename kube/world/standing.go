@@ -14,16 +14,32 @@ import (
 // This file keeps the constraints that objects of the cluster say, and no pod. They are constraints of the core as the rules of pods are, by the same selectors and groups of nodes, but bind those who
 // run as well as who comes, and stand for as long as the object does.
 
+// A pod that goes on until somebody deletes it, and that they bind or count, is one of a loose application for the core, so that it is placed together with all others of these
+// where a policy has a stage, or a profile a lane, for applications. A pod on a node stays what it was.
+
 // standing keeps them.
 type standing struct {
+	rules  *rules
 	wanted *constraints.Set // what is to hold
 	made   map[constraints.Key]*rule
 }
 
 // Constrain says which constraints hold from now on, and by which node groups they count.
-func (w *World) Constrain(now *constraints.Set) {
-	w.rules.constrain(now)
+func Constrain(w *World, now *constraints.Set) {
+	w.rules.standing.change(now)
+	for _, p := range inOrder(w.pods.byUID) {
+		if p.Ours && !p.placed() && p.Stage.sortable() && p.bound != w.slots.binds(p) {
+			w.waiting.again(p)
+		}
+	}
 	w.MarkDirty()
+}
+
+// binds reports whether such constraints bind or count the pod, which stays.
+func (s *slots) binds(p *Pod) bool {
+	rs := s.shapes.rules
+	return len(rs.standing.made) > 0 && p.Ours && p.group == nil && stays(p.object) &&
+		slices.ContainsFunc(rs.of(p).kin.tags, func(tag string) bool { return rs.selectors[tag] != nil && rs.selectors[tag].standing > 0 })
 }
 
 // Constraints calls yield with each constraint that objects say, and its row in the core, in the order of their keys.
@@ -34,9 +50,8 @@ func Constraints(w *World, yield func(constraints.Key, cluster.ConstraintID)) {
 	}
 }
 
-// constrain takes over what is to hold: what says the same goes on as it is.
-func (rs *rules) constrain(now *constraints.Set) {
-	s := &rs.standing
+// change takes over what is to hold: what says the same goes on as it is.
+func (s *standing) change(now *constraints.Set) {
 	next, stays := map[constraints.Key]*constraints.Constraint{}, map[constraints.Key]bool{}
 	for i := range now.Constraints {
 		next[now.Constraints[i].Key] = &now.Constraints[i]
@@ -47,62 +62,71 @@ func (rs *rules) constrain(now *constraints.Set) {
 			stays[before.Key] = true
 			continue
 		}
-		rs.drop(s.made[before.Key])
-		delete(s.made, before.Key)
+		s.lift(before.Key)
 	}
 	s.wanted = now
-	rs.domains.divide(now.Groups)
+	s.rules.domains.divide(now.Groups)
 	for i := range now.Constraints {
 		if c := &now.Constraints[i]; !stays[c.Key] {
-			rs.stand(c)
+			s.stand(c)
 		}
 	}
 }
 
-// beginStanding has a new core know of all.
-func (rs *rules) beginStanding() {
-	s := &rs.standing
+// begin has a new core know of all.
+func (s *standing) begin() {
 	s.made = map[constraints.Key]*rule{}
 	if s.wanted == nil {
 		s.wanted = &constraints.Set{}
 	}
-	rs.domains.divide(s.wanted.Groups)
+	s.rules.domains.divide(s.wanted.Groups)
 	for i := range s.wanted.Constraints {
-		rs.stand(&s.wanted.Constraints[i])
+		s.stand(&s.wanted.Constraints[i])
 	}
 }
 
-// restand makes those anew that count by host names, as these have begun or ceased to be the nodes' own.
-func (rs *rules) restand() {
-	s := &rs.standing
+// rename makes those anew that count by host names, as these have begun or ceased to be the nodes' own.
+func (s *standing) rename() {
 	for i := range s.wanted.Constraints {
 		c := &s.wanted.Constraints[i]
 		if slices.ContainsFunc(c.Any, func(bounds []constraints.Bound) bool {
 			return slices.ContainsFunc(bounds, func(b constraints.Bound) bool { return b.Group.TopologyKey == v1.LabelHostname })
 		}) {
-			rs.drop(s.made[c.Key])
-			rs.stand(c)
+			s.lift(c.Key)
+			s.stand(c)
 		}
 	}
 }
 
+// lift takes a constraint from the core.
+func (s *standing) lift(key constraints.Key) {
+	r := s.made[key]
+	for _, by := range r.selectors {
+		by.standing--
+	}
+	s.rules.drop(r)
+	delete(s.made, key)
+}
+
 // stand makes a constraint in the core.
-func (rs *rules) stand(c *constraints.Constraint) {
+func (s *standing) stand(c *constraints.Constraint) {
+	rs := s.rules
 	r := &rule{key: "standing " + c.Key.Namespace + "/" + c.Key.Name, soft: !c.Hard}
 	tag := func(of *constraints.Pods) []string {
-		s := rs.selecting(namespacesIn(of), of.Labels)
-		if !slices.Contains(r.selectors, s) {
-			r.selectors = append(r.selectors, s)
-			s.rules = append(s.rules, r)
+		by := rs.selecting(namespacesIn(of), of.Labels)
+		if !slices.Contains(r.selectors, by) {
+			r.selectors = append(r.selectors, by)
+			by.rules = append(by.rules, r)
+			by.standing++
 		}
-		return []string{s.tag}
+		return []string{by.tag}
 	}
 	spec := cluster.Constraint{Name: c.Key.String(), Hard: c.Hard, Weight: c.Weight}
 	for _, bounds := range c.Any {
 		var all []cluster.Bound
 		for i := range bounds {
 			b := &bounds[i]
-			bound := cluster.Bound{Target: tag(&b.Target), Min: b.Min, Max: b.Max, Group: rs.groupOf(b.Group), SelfCounted: b.Counted}
+			bound := cluster.Bound{Target: tag(&b.Target), Min: b.Min, Max: b.Max, Group: rs.domains.said(b.Group), SelfCounted: b.Counted}
 			if b.Subject != nil {
 				bound.Subject = tag(b.Subject)
 			}
@@ -111,16 +135,16 @@ func (rs *rules) stand(c *constraints.Constraint) {
 		spec.Any = append(spec.Any, all)
 	}
 	r.row = cluster.ConstraintID(rs.rows.Take())
-	rs.standing.made[c.Key] = r
+	s.made[c.Key] = r
 	rs.journal.emit(cluster.ConstraintDefined{Constraint: r.row, Spec: spec})
 }
 
-// groupOf is the group of nodes in the core.
-func (rs *rules) groupOf(g constraints.Group) string {
+// said is the group of nodes in the core that a constraint counts by.
+func (d *domains) said(g constraints.Group) string {
 	if g.NodeGroup != "" {
-		return rs.domains.divided(g.NodeGroup)
+		return d.divided(g.NodeGroup)
 	}
-	group, _, _ := rs.domains.plain(g.TopologyKey)
+	group, _, _ := d.plain(g.TopologyKey)
 	return group
 }
 

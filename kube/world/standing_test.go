@@ -79,7 +79,7 @@ func (r *rig) sayConstraints() error {
 			return fmt.Errorf("%s: %s", v.Object.GetName(), v.Message)
 		}
 	}
-	r.world.Constrain(set)
+	Constrain(r.world, set)
 	return nil
 }
 

@@ -34,7 +34,6 @@ type waiting struct {
 // nothing does. Its task, if it has one, is gated.
 func (l *waiting) sort(p *Pod) {
 	l.pods.handling(p.object)
-	l.slots.reclass(p)
 	p.lined = false
 	info, err := p.read()
 	_, mislabelled := l.slots.classes.promised(p)
@@ -46,6 +45,9 @@ func (l *waiting) sort(p *Pod) {
 			uncounted = append(uncounted, need{})
 		}
 	}
+	asked := func() bool { return len(uncounted) > 0 || p.special || l.judge.Bespoke(l.shapes.unsaid(p)) }
+	p.bound = err == nil && l.slots.binds(p) && !asked() // whoever is asked about is asked for one round
+	l.slots.reclass(p)
 	switch {
 	case err != nil:
 		l.hold(p, fmt.Sprintf("its affinity terms cannot be read: %v", err))
@@ -67,7 +69,7 @@ func (l *waiting) sort(p *Pod) {
 	case p.group != nil && p.group.parent != nil && !p.letIn:
 		p.lined = true
 		l.hold(p, p.group.notice)
-	case len(uncounted) > 0 || p.special || l.judge.Bespoke(l.shapes.unsaid(p)):
+	case asked():
 		p.Ready = min(p.Ready, l.journal.now)
 		l.queries.await(p, demand, uncounted)
 	default:

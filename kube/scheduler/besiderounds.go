@@ -1,0 +1,82 @@
+package scheduler
+
+import (
+	"context"
+	"fmt"
+	"runtime/debug"
+	"sync"
+
+	"fairlead.dev/fairlead/cluster"
+	"fairlead.dev/fairlead/recording"
+)
+
+// This file runs the rounds of lanes beside the core: each on a goroutine and a view of its own, while the loop goes on. What it has planned is committed by the loop, as far as that still holds.
+
+// besideRounds are such rounds; it belongs to the loop, but for the group.
+type besideRounds struct {
+	finished []besideRound
+	running  sync.WaitGroup
+}
+
+// besideRound is one that has planned.
+type besideRound struct {
+	core  *recording.Recorder // that it is of
+	round *recording.Round
+}
+
+// undecidedFor is how long a pod may wait for a lane beside the core before it is said why it waits: else nobody heard of it while others come all the time.
+const undecidedFor = 30 * cluster.Second
+
+// beginBeside begins the rounds that are due.
+func beginBeside(s *Scheduler) {
+	core := s.epochs.core
+	for {
+		lane, due := core.DueBeside(s.now())
+		if !due {
+			return
+		}
+		of := besideRound{core, core.Begin(lane, s.now())}
+		inbox := s.inbox
+		s.epochs.beside.running.Go(func() {
+			defer func() {
+				if cause := recover(); cause != nil { // it is the loop's to survive it
+					stack := debug.Stack()
+					inbox.put(func() {
+						s.subject.deciding = true
+						panic(fmt.Sprintf("%v, in a round beside the core\n%s", cause, stack))
+					})
+				}
+			}()
+			of.round.Run(0)
+			inbox.put(func() { s.epochs.beside.finished = append(s.epochs.beside.finished, of) })
+		})
+	}
+}
+
+// finishBeside carries out what the rounds have planned that have ended since the last call, of the present core.
+func finishBeside(ctx context.Context, s *Scheduler) {
+	finished := s.epochs.beside.finished
+	s.epochs.beside.finished = nil
+	for _, f := range finished {
+		if f.core != s.epochs.core || s.epochs.mistakes.broken {
+			continue
+		}
+		began := s.Clock.Now()
+		s.observe(ctx) // so that the core knows of whom the world has let go
+		if s.epochs.mistakes.broken {
+			return
+		}
+		s.subject.deciding = true
+		decisions := f.core.Finish(f.round, s.now(), nil)
+		s.subject.deciding = false
+		s.carryOut(ctx, decisions, began)
+	}
+}
+
+// waitsFor reports whether the task is in the hands of the core for good reason: room is being made for it, or a lane beside the core has yet to look at it.
+func (e *epochs) waitsFor(t cluster.TaskID, now cluster.Time) (reserved, undecided bool) {
+	if e.reserved(t) {
+		return true, false
+	}
+	return false, now-e.core.View().Task(t).Account.Since < undecidedFor && e.core.Undecided(t)
+}
