@@ -75,6 +75,8 @@ type Constraint struct {
 	// costs the Weight, in thousandths.
 	Hard   bool
 	Weight int64
+	// Lenient constraints hold what is placed, and what is moved, but nobody who leaves to make room for others.
+	Lenient bool
 	// Arriving constraints bind who comes, when it does, as Kubernetes' filters do, and soft ones as its scores do; see arrive.go.
 	Arriving bool
 }

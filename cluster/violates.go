@@ -143,14 +143,14 @@ type Violation struct {
 }
 
 // Violations appends how many subjects violate each of the hard constraints that concern
-// the task, as they are before something is done to it; see Worse.
-func (v *View) Violations(t TaskID, to []Violation) []Violation {
+// the task, as they are before something is done to it; see Worse. Leaves says that it makes room for others.
+func (v *View) Violations(t TaskID, leaves bool, to []Violation) []Violation {
 	if v.constraints == nil || int(t) >= len(v.task) || v.task[t].Phase == Absent {
 		return to
 	}
 	last := ConstraintID(maxRow)
 	for _, r := range v.shape[v.task[t].Shape].roles {
-		if row := &v.constraints.row[r.constraint]; r.constraint != last && row.spec.Hard && !row.spec.Arriving {
+		if row := &v.constraints.row[r.constraint]; r.constraint != last && row.spec.Hard && !row.spec.Arriving && !(leaves && row.spec.Lenient) {
 			now, _, _ := row.least(nil, nil)
 			to = append(to, Violation{r.constraint, now})
 		}
@@ -232,7 +232,7 @@ func (c *coming) first(roles []role) Refusal {
 		}
 		var r Refusal
 		switch spec := c.table.row[roles[0].constraint].spec; {
-		case !spec.Hard:
+		case !spec.Hard, c.goes && spec.Lenient:
 		case spec.Arriving:
 			r = c.arrival(roles[:end])
 		default:

@@ -35,10 +35,10 @@ func (a *appsRoom) learn(s *cluster.View, c *sched.Changed) {
 	a.waiting.Forget(s, c)
 	for _, t := range slices.Concat(c.Tasks, c.Gangs) {
 		if task := s.Task(t); task.Phase == cluster.Waiting {
-			if s.Job(task.Job).Loose {
+			_, joined := a.waiting.Join(s, t, book.ID{Job: task.Job, Shape: task.Shape, Priority: task.Priority, Class: task.Class}, int64(task.Account.Since))
+			if joined && s.Job(task.Job).Loose {
 				a.next = 0
 			}
-			a.waiting.Join(s, t, book.ID{Job: task.Job, Shape: task.Shape, Priority: task.Priority, Class: task.Class}, int64(task.Account.Since))
 		}
 	}
 }
@@ -80,14 +80,16 @@ func (u *united) makeRoom(t *sched.Trial, out *sched.Plan) {
 			u.placeWhole(t, tasks, out)
 			continue
 		}
-		for i := range tasks {
-			u.placeWhole(t, tasks[i:i+1], out)
+		for i := range tasks { // where one finds none, the others do not either
+			if !u.placeWhole(t, tasks[i:i+1], out) {
+				break
+			}
 		}
 	}
 }
 
-// placeWhole places all of the tasks as one bundle, or none. Where nobody has to leave for that, it is left to their own policy.
-func (u *united) placeWhole(t *sched.Trial, tasks []cluster.TaskID, out *sched.Plan) {
+// placeWhole places all of the tasks as one bundle, or none, and reports which. Where nobody has to leave for that, it is left to their own policy.
+func (u *united) placeWhole(t *sched.Trial, tasks []cluster.TaskID, out *sched.Plan) bool {
 	s, plan, mark, bucket := t.View(), &u.room.bundle, t.Mark(), u.victims.bucket
 	plan.Reset()
 	all, leaves := true, false
@@ -118,4 +120,5 @@ func (u *united) placeWhole(t *sched.Trial, tasks []cluster.TaskID, out *sched.P
 		}
 	}
 	out.Close()
+	return all
 }

@@ -16,6 +16,7 @@ type wireConstraint struct {
 	Hard     bool          `json:"hard,omitempty"`
 	Weight   int64         `json:"weight,omitempty"`
 	Arriving bool          `json:"arriving,omitempty"`
+	Lenient  bool          `json:"lenient,omitempty"`
 }
 
 // wireBound is a bound as it is written; without a max there is none.
@@ -32,7 +33,7 @@ type wireBound struct {
 }
 
 func wireOf(c *cluster.Constraint) *wireConstraint {
-	w := &wireConstraint{Name: text(c.Name), Owner: text(c.Owner), Hard: c.Hard, Weight: c.Weight, Arriving: c.Arriving}
+	w := &wireConstraint{Name: text(c.Name), Owner: text(c.Owner), Hard: c.Hard, Weight: c.Weight, Arriving: c.Arriving, Lenient: c.Lenient}
 	for _, bounds := range c.Any {
 		all := make([]wireBound, len(bounds))
 		for i, b := range bounds {
@@ -54,7 +55,7 @@ func (w *wireConstraint) constraint() cluster.Constraint {
 	if w == nil {
 		return cluster.Constraint{}
 	}
-	c := cluster.Constraint{Name: string(w.Name), Owner: string(w.Owner), Hard: w.Hard, Weight: w.Weight, Arriving: w.Arriving}
+	c := cluster.Constraint{Name: string(w.Name), Owner: string(w.Owner), Hard: w.Hard, Weight: w.Weight, Arriving: w.Arriving, Lenient: w.Lenient}
 	for _, bounds := range w.Any {
 		all := make([]cluster.Bound, len(bounds))
 		for i, b := range bounds {

@@ -132,7 +132,7 @@
 //	2 to 5  lack constraint, constraint_forgotten, tags and long_running
 //	2 to 6  lack protected, leaving, and vectors that are empty and not omitted, and have
 //	        replaced what is no UTF-8
-//	2 to 7  lack class_forgotten, and class as an event; they lack spec, loose, beside, never_preempts, stays,
+//	2 to 7  lack class_forgotten, and class as an event; they lack spec, loose, lenient, beside, never_preempts, stays,
 //	        prefers, usual, budget, budgets, guarded, spare, yields, service, disruption, gang, arriving and what goes with it, and lanes lack long_running and options, and have ties, solver and
 //	        migrations instead
 package recording

@@ -32,7 +32,7 @@ func Samples() []cluster.Event {
 			},
 		}},
 		cluster.ConstraintDefined{Spec: cluster.Constraint{Hard: true}},
-		cluster.ConstraintDefined{Spec: cluster.Constraint{Hard: true, Arriving: true, Any: [][]cluster.Bound{{
+		cluster.ConstraintDefined{Spec: cluster.Constraint{Hard: true, Arriving: true, Lenient: true, Any: [][]cluster.Bound{{
 			{Subject: []string{"a"}, Target: []string{"a"}, Min: 1, Max: cluster.Unbounded, Group: "zone", OrFirst: true},
 			{Subject: []string{"a"}, Target: []string{"a"}, Max: 2, Group: "zone", SelfCounted: true, OverFewest: true, LeastSets: 3},
 		}}}},

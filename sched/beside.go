@@ -1,6 +1,10 @@
 package sched
 
-import "fairlead.dev/fairlead/cluster"
+import (
+	"slices"
+
+	"fairlead.dev/fairlead/cluster"
+)
 
 // This file is of lanes beside the core, whose rounds take so long that they run while it goes on, on views of their own: who calls the core asks which are due,
 // and whom such a lane has yet to look at.
@@ -20,4 +24,23 @@ func Undecided(c *Core, t cluster.TaskID) bool {
 	task := c.state.Task(t)
 	lane := c.ownerOf(task)
 	return lane != noLane && c.lanes[lane].Beside && task.Phase == cluster.Waiting && (c.lanes[lane].busy || c.lanes[lane].dirty)
+}
+
+// countWaiting counts, of lanes beside the core, their tasks that wait: a round is of use only if there are some, and costs a copy of all that changed.
+func countWaiting(c *Core, t cluster.TaskID) {
+	if !slices.ContainsFunc(c.lanes, func(l lane) bool { return l.Beside }) {
+		return
+	}
+	for int(t) >= len(c.waits) {
+		c.waits = append(c.waits, 0)
+	}
+	if before := c.waits[t]; before > 0 {
+		c.lanes[before-1].waits--
+		c.waits[t] = 0
+	}
+	task := c.state.Task(t)
+	if lane := c.ownerOf(task); lane != noLane && c.lanes[lane].Beside && task.Phase == cluster.Waiting {
+		c.lanes[lane].waits++
+		c.waits[t] = lane + 1
+	}
 }

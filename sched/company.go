@@ -399,7 +399,7 @@ func (m *Company) candidates(s *cluster.View, g *companions) (c candidates) {
 		}
 		if some > 0 {
 			c.most = max(c.most, of.most)
-			c.before = s.Violations(of.tasks[0].task, c.before)
+			c.before = s.Violations(of.tasks[0].task, false, c.before)
 		}
 	}
 	slices.SortFunc(c.tasks, func(a, b candidate) int { return cmp.Or(cmp.Compare(a.rank, b.rank), cmp.Compare(a.seq, b.seq)) })

@@ -27,6 +27,7 @@ type Core struct {
 	before    []cluster.Violation // scratch of commit
 	asked     []cluster.JobID     // gangs at which notice has yet to look
 	filters   Filters             // nil where the world says nothing of its sets
+	waits     []uint8             // by task row, one more than the lane beside the core for which it waits
 }
 
 const noLane = 255
@@ -199,6 +200,7 @@ func (c *Core) noticeTouch(touch cluster.Touch, out []Decision) []Decision {
 		}
 	case cluster.Tasks:
 		t := c.state.Task(cluster.TaskID(touch.Row))
+		countWaiting(c, cluster.TaskID(touch.Row))
 		if t.Phase == cluster.Waiting || t.Phase == cluster.Gated || t.Phase == cluster.Absent {
 			askGang(c, t.Job) // it has fewer now
 		}
@@ -213,6 +215,9 @@ func (c *Core) noticeTouch(touch cluster.Touch, out []Decision) []Decision {
 		c.markLanesDirty()
 	case cluster.Constraints:
 		c.markLanesDirty()
+		for i := range c.lanes { // what runs may violate it, and somebody may have to move
+			c.lanes[i].dirty = c.lanes[i].dirty || c.lanes[i].Beside
+		}
 	case cluster.Jobs:
 		if cluster.IsGang(&c.state.View, cluster.JobID(touch.Row)) {
 			c.markLanesDirty()
@@ -235,7 +240,8 @@ func noticeNode(c *Core, n cluster.NodeID, out []Decision) []Decision {
 // markLanesDirty gives every lane that does not ignore outcomes cause for a round if anybody waits.
 func (c *Core) markLanesDirty() {
 	for i := range c.lanes {
-		c.lanes[i].dirty = c.lanes[i].dirty || waiting(c.state) && !c.lanes[i].When.IgnoreOutcomes
+		l := &c.lanes[i]
+		l.dirty = l.dirty || waiting(c.state) && !l.When.IgnoreOutcomes && (!l.Beside || l.waits > 0)
 	}
 }
 

@@ -48,6 +48,7 @@ type lane struct {
 	own    []cluster.Seq // per task row, 1 + the seq that the policy was shown there as its own, and withheld
 	shown  uint64        // change log position up to which the policy was shown rows
 	fresh  bool          // the policy has been shown nothing yet
+	waits  int           // of a lane beside the core, how many of its tasks wait
 	view   *cluster.State
 	copied uint64 // change log position up to which the view is true
 }

@@ -153,8 +153,8 @@ func alone(s *cluster.View, a Action) cluster.Refusal {
 
 // violations is how the hard constraints stand that concern the bundle's tasks.
 func violations(s *cluster.View, bundle []Action, to []cluster.Violation) []cluster.Violation {
-	for _, a := range bundle {
-		to = s.Violations(a.Task, to)
+	for _, a := range bundle { // who moves is placed as well
+		to = s.Violations(a.Task, a.Kind == Evict, to)
 	}
 	return to
 }

@@ -203,6 +203,9 @@ func (p *Policy) learn(s *cluster.View, c *sched.Changed) {
 		p.note(t, now)
 	}
 	p.changed = p.changed || len(c.Nodes)+len(c.Constrained)+len(c.Members) > 0
+	if p.options.Moves && !c.All && len(c.Constrained) > 0 {
+		p.repair = min(p.repair, s.Now()+RepairAfter)
+	}
 	for _, n := range c.Nodes {
 		for int(n) >= len(p.tagged) {
 			p.tagged = append(p.tagged, nil)

@@ -27,6 +27,9 @@ const (
 	mostInAll       = 4096
 	// mostGroups is how many node groups count: each makes every node longer.
 	mostGroups = 64
+	// mostAlternatives and mostBounds are of a constraint and of an alternative, as the schema has them.
+	mostAlternatives = 8
+	mostBounds       = 8
 )
 
 // Objects are those of a cluster.
@@ -252,8 +255,14 @@ func (r *reader) readText(c *Constraint, text string, in among) error {
 	if err != nil {
 		return fmt.Errorf("spec.constraint.text: %w", err)
 	}
+	if len(parsed.Any) > mostAlternatives {
+		return fmt.Errorf("spec.constraint.text: it has %d alternatives, and at most %d are read", len(parsed.Any), mostAlternatives)
+	}
 	c.Hard, c.Weight = parsed.Hard, parsed.Weight
 	for _, of := range parsed.Any {
+		if len(of) > mostBounds {
+			return fmt.Errorf("spec.constraint.text: an alternative has %d bounds, and at most %d are read", len(of), mostBounds)
+		}
 		var bounds []Bound
 		for i := range of {
 			b, err := r.translate(&of[i], in)

@@ -123,6 +123,8 @@ func TestSaysWhatIsWrong(t *testing.T) {
 		{"plc shop/c " + text(`{"a b=1", {app=web, 0, 0}, node}`), "Invalid", `the tag "a b=1" is no label, as key=value or key: `},
 		{"plc shop/c " + text("{app=web, {app=web, 0, 0}, nod}"), "Invalid", `"nod" is no group of nodes: did you mean node?; or the key of a label, with its prefix, as example.com/row, or a NodeGroup as group:NAME`},
 		{"plc shop/c " + text("{app=web, {app=web, 0, 0}, group:cols}"), "NoNodeGroup", "No NodeGroup cols is accepted; it does not count until one is."},
+		{"plc shop/c " + text(strings.Repeat("{a, {b, 1, inf}, node} | ", 8)+"{a, {b, 1, inf}, node}"), "Invalid", "it has 9 alternatives, and at most 8 are read"},
+		{"plc shop/c " + text(strings.Repeat("{a, {b, 1, inf}, node} & ", 8)+"{a, {b, 1, inf}, node}"), "Invalid", "an alternative has 9 bounds, and at most 8 are read"},
 		{"plc shop/c " + text("{app=web, {app=web, 0, 0}, node}: arriving"), "Invalid", "arriving"},
 		{"plc shop/c {constraint: {anyOf: [{allOf: [{subject: {matchExpressions: [{key: a, operator: Within}]}, target: {}, max: 0, topologyKey: a/b}]}]}}", "Invalid", "spec.constraint.anyOf[0].allOf[0].subject: "},
 		{"plc shop/c {constraint: {anyOf: [{allOf: [{subject: {}, target: {matchLabels: {'a b': c}}, max: 0, topologyKey: a/b}]}]}}", "Invalid", "spec.constraint.anyOf[0].allOf[0].target: "},

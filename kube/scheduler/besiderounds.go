@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"runtime/debug"
 	"sync"
+	"time"
 
 	"fairlead.dev/fairlead/cluster"
 	"fairlead.dev/fairlead/recording"
@@ -14,14 +15,16 @@ import (
 
 // besideRounds are such rounds; it belongs to the loop, but for the group.
 type besideRounds struct {
-	finished []besideRound
-	running  sync.WaitGroup
+	finished  []besideRound
+	undecided int // pods that wait for one
+	running   sync.WaitGroup
 }
 
 // besideRound is one that has planned.
 type besideRound struct {
 	core  *recording.Recorder // that it is of
 	round *recording.Round
+	began time.Time
 }
 
 // undecidedFor is how long a pod may wait for a lane beside the core before it is said why it waits: else nobody heard of it while others come all the time.
@@ -35,13 +38,16 @@ func beginBeside(s *Scheduler) {
 		if !due {
 			return
 		}
-		of := besideRound{core, core.Begin(lane, s.now())}
+		of := besideRound{core, core.Begin(lane, s.now()), s.Clock.Now()}
 		inbox := s.inbox
 		s.epochs.beside.running.Go(func() {
 			defer func() {
 				if cause := recover(); cause != nil { // it is the loop's to survive it
 					stack := debug.Stack()
 					inbox.put(func() {
+						if of.core != s.epochs.core {
+							return // what it was of has ended
+						}
 						s.subject.deciding = true
 						panic(fmt.Sprintf("%v, in a round beside the core\n%s", cause, stack))
 					})
@@ -61,15 +67,33 @@ func finishBeside(ctx context.Context, s *Scheduler) {
 		if f.core != s.epochs.core || s.epochs.mistakes.broken {
 			continue
 		}
-		began := s.Clock.Now()
 		s.observe(ctx) // so that the core knows of whom the world has let go
 		if s.epochs.mistakes.broken {
 			return
 		}
 		s.subject.deciding = true
+		before := f.core.Counts()
 		decisions := f.core.Finish(f.round, s.now(), nil)
 		s.subject.deciding = false
-		s.carryOut(ctx, decisions, began)
+		s.tally.rounds(s, &before, f.began)
+		if err := f.round.Err(); err != nil {
+			s.epochs.mistakes.complain(ctx, s.now(), err)
+			return
+		}
+		s.carryOut(ctx, decisions, f.began)
+	}
+}
+
+// awaitBeside waits until the rounds have ended that are under way, or for as long as that.
+func awaitBeside(s *Scheduler, atMost time.Duration) {
+	ended := make(chan struct{})
+	go func() {
+		s.epochs.beside.running.Wait()
+		close(ended)
+	}()
+	select {
+	case <-ended:
+	case <-s.Clock.After(atMost):
 	}
 }
 

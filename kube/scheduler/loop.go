@@ -86,10 +86,14 @@ func (s *Scheduler) turn(ctx context.Context) (cluster.Time, error) {
 	}
 	var held []cluster.TaskID
 	beginBeside(s)
+	s.epochs.beside.undecided = 0
 	s.explainer.want(append(unplaced, s.world.Settle(func(t cluster.TaskID) bool {
 		reserved, undecided := s.epochs.waitsFor(t, s.now())
 		if reserved {
 			held = append(held, t)
+		}
+		if undecided {
+			s.epochs.beside.undecided++
 		}
 		return reserved || undecided
 	})...))
@@ -110,7 +114,7 @@ func (s *Scheduler) turn(ctx context.Context) (cluster.Time, error) {
 // many binds.
 func (s *Scheduler) makeRoom() int {
 	binds, preparations := s.binder.room()
-	s.world.SetRoom(binds, preparations)
+	s.world.SetRoom(binds-s.epochs.beside.undecided, preparations) // whose binds come all at once
 	return binds
 }
 

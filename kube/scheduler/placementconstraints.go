@@ -40,6 +40,7 @@ type placementConstraints struct {
 	informers dynamicinformer.DynamicSharedInformerFactory
 	changed   bool // since they were read
 	verdicts  []constraints.Verdict
+	seen      map[types.UID]int64 // the generation of each
 	told      map[types.UID]constraintStand
 	next      cluster.Time // when to look again how they stand
 }
@@ -62,7 +63,7 @@ func newPlacementConstraints(s *Scheduler) *placementConstraints {
 	for _, of := range PlacementConstraints() {
 		factory.ForResource(of)
 	}
-	return &placementConstraints{s: s, informers: factory, changed: true, told: map[types.UID]constraintStand{}}
+	return &placementConstraints{s: s, informers: factory, changed: true, seen: map[types.UID]int64{}, told: map[types.UID]constraintStand{}}
 }
 
 // start starts the informers, and returns at once.
@@ -77,11 +78,23 @@ func (c *placementConstraints) watched() (list []watched) {
 	if c == nil {
 		return nil
 	}
-	see := func(*unstructured.Unstructured) { c.changed = true }
 	for _, of := range PlacementConstraints() {
-		list = append(list, watched{c.informers.ForResource(of).Informer(), handle(c.s, see, see)})
+		list = append(list, watched{c.informers.ForResource(of).Informer(), handle(c.s, c.see, c.lose)})
 	}
 	return list
+}
+
+// see takes in one, unless what is new of it is its status, which is our own.
+func (c *placementConstraints) see(object *unstructured.Unstructured) {
+	if seen, known := c.seen[object.GetUID()]; !known || seen != object.GetGeneration() {
+		c.seen[object.GetUID()], c.changed = object.GetGeneration(), true
+	}
+}
+
+// lose takes in that one is gone.
+func (c *placementConstraints) lose(object *unstructured.Unstructured) {
+	delete(c.seen, object.GetUID())
+	c.changed = true
 }
 
 // constrain takes what is said now to the world, if that is new.
@@ -175,7 +188,7 @@ func (c *placementConstraints) tell() {
 		}
 		c.told[v.Object.GetUID()] = now
 		if before != now {
-			o.now = now
+			o.now, o.last = now, c.last(v.Object)
 			c.s.explainer.writer.put(condition{written: o})
 		}
 	}
@@ -186,6 +199,32 @@ type constrained struct {
 	metav1.Object
 	has *v1alpha1.PlacementConstraintStatus // as it was last seen; nil of a NodeGroup
 	now constraintStand
+	// last are the conditions that it has by now.
+	last []metav1.Condition
+}
+
+// last are the conditions of an object as it was seen last.
+func (c *placementConstraints) last(object metav1.Object) []metav1.Condition {
+	o := &constrained{Object: object}
+	key := object.GetName()
+	if object.GetNamespace() != "" {
+		key = object.GetNamespace() + "/" + key
+	}
+	found, there, err := c.informers.ForResource(o.resource()).Informer().GetStore().GetByKey(key)
+	u, is := found.(*unstructured.Unstructured)
+	if err != nil || !there || !is {
+		return nil
+	}
+	now := &v1alpha1.NodeGroup{} // the conditions of all kinds stand in the same place
+	if runtime.DefaultUnstructuredConverter.FromUnstructured(map[string]any{"status": map[string]any{"conditions": nestedConditions(u)}}, now) != nil {
+		return nil
+	}
+	return now.Status.Conditions
+}
+
+func nestedConditions(u *unstructured.Unstructured) []any {
+	conditions, _, _ := unstructured.NestedSlice(u.Object, "status", "conditions")
+	return conditions
 }
 
 // statusOf is the status of a constraint; nil of a NodeGroup.
@@ -234,7 +273,10 @@ func (o *constrained) key() types.UID { return o.GetUID() }
 
 // unwritten has it said again.
 func (o *constrained) unwritten(s *Scheduler) {
-	delete(s.intake.constraints.told, o.GetUID())
+	if told, known := s.intake.constraints.told[o.GetUID()]; known {
+		told.reason = "" // which is never said; since when it is violated stays known
+		s.intake.constraints.told[o.GetUID()] = told
+	}
 }
 
 // write writes the status, and reports whether that needs no repetition.
@@ -282,7 +324,7 @@ func (o *constrained) status(at metav1.Time) map[string]any {
 	}
 	condition := func(of string, holds bool, reason, message string) metav1.Condition {
 		c := metav1.Condition{Type: of, Status: is(holds), Reason: reason, Message: message, ObservedGeneration: now.generation, LastTransitionTime: at}
-		if last := meta.FindStatusCondition(o.conditions(), of); last != nil && last.Status == c.Status {
+		if last := meta.FindStatusCondition(o.last, of); last != nil && last.Status == c.Status {
 			c.LastTransitionTime = last.LastTransitionTime
 		}
 		return c

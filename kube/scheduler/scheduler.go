@@ -246,7 +246,7 @@ func (s *Scheduler) live(ctx, lease context.Context, cause string) error {
 		return s.loop(ctx)
 	})
 	s.binder.drain(s.Config.BindTimeout.Duration)
-	s.epochs.beside.running.Wait()
+	awaitBeside(s, s.Config.BindTimeout.Duration)
 	if f := (*fault)(nil); !errors.As(err, &f) {
 		for _, answered := range s.inbox.take() { // for its events
 			answered()

@@ -74,19 +74,20 @@ type run struct {
 
 // turn is when a pod that waits is next dealt with, and how.
 type turn struct {
-	until   cluster.Time // backing off
-	ticket  int          // of its latest place in the queue
-	ranked  bool
-	rank    int32         // by which Pods.unplaced counts it
-	letIn   bool          // the composite pod groups above it let it be placed
-	lined   bool          // nothing else keeps it from that
-	bound   bool          // by constraints that objects say, as an application's
-	offered bool          // queue.offered has it
-	second  bool          // nodes to be avoided will have to do
-	special bool          // a filter that is not node-local refused it once
-	choice  *judge.Choice // the devices that it is to get beside others of its gang; nil if upstream is to choose
-	doubted bool          // upstream refused that choice, and is to choose once
-	way     *way          // what others have that it asks for; nil if that is not known
+	until    cluster.Time // backing off
+	ticket   int          // of its latest place in the queue
+	ranked   bool
+	rank     int32         // by which Pods.unplaced counts it
+	letIn    bool          // the composite pod groups above it let it be placed
+	lined    bool          // nothing else keeps it from that
+	bound    bool          // by constraints that objects say, as an application's
+	selected bool          // by such a constraint
+	offered  bool          // queue.offered has it
+	second   bool          // nodes to be avoided will have to do
+	special  bool          // a filter that is not node-local refused it once
+	choice   *judge.Choice // the devices that it is to get beside others of its gang; nil if upstream is to choose
+	doubted  bool          // upstream refused that choice, and is to choose once
+	way      *way          // what others have that it asks for; nil if that is not known
 }
 
 // Object is the pod as it was last seen. It must not be changed.

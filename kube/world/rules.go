@@ -260,7 +260,11 @@ func (rs *rules) selecting(namespaces among, by labels.Selector) *selector {
 	}
 	var met []*Pod
 	meet := func(k *kin) {
-		if !k.meet(s) {
+		stale := !s.selects(k) && slices.Contains(k.tags, s.tag) // of one that said the same, before its namespace had other labels
+		if stale {
+			k.tags = slices.DeleteFunc(slices.Clone(k.tags), func(tag string) bool { return tag == s.tag })
+		}
+		if !stale && !k.meet(s) {
 			return
 		}
 		slices.Sort(k.tags)

@@ -96,6 +96,9 @@ func (s *slots) jobOf(p *Pod) *job {
 	if !p.Ours {
 		return s.foreignJob(s.yieldsTo(p))
 	}
+	if p.object.Spec.NodeName != "" { // it was never sorted
+		p.bound = s.binds(p)
+	}
 	owner, key := metav1.GetControllerOfNoCopy(p.object), jobKey{scheduler: p.object.Spec.SchedulerName, owner: p.object.UID, gang: p.Gang(), system: p.group == nil && isSystem(p), bound: p.bound}
 	var service *v1.Service
 	switch {
@@ -172,6 +175,7 @@ func (s *slots) occupy(p *Pod, shape *shape) {
 		return
 	}
 	shape.tasks++ // before another slot of it may end
+	s.vacateTwin(p, j, promised)
 	if p.past == nil {
 		if spent := s.reclaim(p, p.class); spent != nil {
 			p.past, p.preemptions = &spent.Account, spent.Preemptions
@@ -195,6 +199,20 @@ func (s *slots) occupy(p *Pod, shape *shape) {
 		Task: p.slot.task, Seq: p.slot.seq, Job: j.row, Shape: shape.row, Class: promised, Priority: p.slot.priority, Gated: true, Account: p.past,
 	})
 	p.past = nil
+}
+
+// vacateTwin ends a vacant slot of the pods of the same owner that constraints bind if they do not bind this one, or the other way round, so that the pod goes on from its account.
+func (s *slots) vacateTwin(p *Pod, j *job, promised cluster.ClassID) {
+	key := j.key
+	key.bound = !key.bound
+	twin := s.jobs[key]
+	if twin == nil || p.past != nil {
+		return
+	}
+	if of := twin.claim(p, promised); of != nil {
+		of.until = 0
+		s.end(of)
+	}
 }
 
 // claim takes the vacant slot that the pod fills: of the same name if there is

@@ -28,7 +28,7 @@ type standing struct {
 func Constrain(w *World, now *constraints.Set) {
 	w.rules.standing.change(now)
 	for _, p := range inOrder(w.pods.byUID) {
-		if p.Ours && !p.placed() && p.Stage.sortable() && p.bound != w.slots.binds(p) {
+		if p.Ours && !p.placed() && p.Stage.sortable() && p.selected != w.slots.binds(p) {
 			w.waiting.again(p)
 		}
 	}
@@ -121,7 +121,7 @@ func (s *standing) stand(c *constraints.Constraint) {
 		}
 		return []string{by.tag}
 	}
-	spec := cluster.Constraint{Name: c.Key.String(), Hard: c.Hard, Weight: c.Weight}
+	spec := cluster.Constraint{Name: c.Key.String(), Hard: c.Hard, Weight: c.Weight, Lenient: true} // or pods of a namespace could be kept from leaving for all others
 	for _, bounds := range c.Any {
 		var all []cluster.Bound
 		for i := range bounds {

@@ -46,7 +46,8 @@ func (l *waiting) sort(p *Pod) {
 		}
 	}
 	asked := func() bool { return len(uncounted) > 0 || p.special || l.judge.Bespoke(l.shapes.unsaid(p)) }
-	p.bound = err == nil && l.slots.binds(p) && !asked() // whoever is asked about is asked for one round
+	p.selected = err == nil && l.slots.binds(p)
+	p.bound = p.selected && !asked() // whoever is asked about is asked for one round
 	l.slots.reclass(p)
 	switch {
 	case err != nil:
