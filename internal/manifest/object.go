@@ -99,14 +99,29 @@ type Template struct {
 	Spec     Spec     `json:"spec"`
 }
 
-// Queueing is who places a pod, when, and before whom.
+// Queueing is who places a pod, when, before whom, and with whom.
 type Queueing struct {
+	Gang
+
 	SchedulerName    string `json:"schedulerName"`
 	SchedulingGates  []Gate `json:"schedulingGates"`
 	Priority         int32  `json:"priority"`
 	ClassName        string `json:"priorityClassName"`
 	PreemptionPolicy string `json:"preemptionPolicy"`
 	RestartPolicy    string `json:"restartPolicy"` // empty is Always
+}
+
+// Gang is whose pods are placed together: the group that a pod names, and what a PodGroup says, of Kubernetes or of the coscheduling plugin.
+type Gang struct {
+	SchedulingGroup *struct {
+		PodGroupName string `json:"podGroupName"`
+	} `json:"schedulingGroup"`
+	SchedulingPolicy struct {
+		Gang *struct {
+			MinCount int32 `json:"minCount"`
+		} `json:"gang"`
+	} `json:"schedulingPolicy"`
+	MinMember int32 `json:"minMember"`
 }
 
 // Gate keeps a pod from being placed until somebody takes it away.

@@ -33,6 +33,8 @@ func versionOf(kind string) string {
 		return "policy/v1"
 	case "PriorityClass":
 		return "scheduling.k8s.io/v1"
+	case "PodGroup":
+		return "scheduling.k8s.io/v1beta1"
 	case "StorageClass", "CSINode", "CSIDriver", "CSIStorageCapacity":
 		return "storage.k8s.io/v1"
 	case "PlacementConstraint":

@@ -13,7 +13,7 @@ import (
 // they are the tasks of one job of which a node may hold one, which costs less than a
 // constraint. So pods with one term of anti-affinity, by node, with the same selector, which
 // selects them, are one job, whoever owns them; if the selector selects nobody else. All other
-// anti-affinity is constraints (company.go).
+// anti-affinity, and that of pods that come together or not at all, is constraints (company.go).
 
 const hostname = "kubernetes.io/hostname"
 
@@ -47,6 +47,9 @@ func (s *Source) checkGroups() {
 	for i := range s.pods {
 		p := &s.pods[i]
 		spaces[p.namespace] = append(spaces[p.namespace], p)
+		if s.gangs.together(p) {
+			p.group = nil // they are another job already
+		}
 		if p.group != nil {
 			members[p.group.key] = append(members[p.group.key], p)
 		}

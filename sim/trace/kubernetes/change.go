@@ -29,6 +29,8 @@ type Changes struct {
 	Scale  []Size
 	Apply  []string // files with manifests of workloads, which take the place of those of their names
 	Texts  []Text   // manifests likewise, which are in no file
+	// Namespace is that of manifests that name none; empty: default.
+	Namespace string
 }
 
 // Text is manifests that are in no file, with what errors call them.
@@ -98,7 +100,7 @@ func copyOf(s *Source) *Source {
 	}
 	c.constraints = slices.Clone(s.constraints)
 	c.storage.claims, c.storage.seen = maps.Clone(s.storage.claims), maps.Clone(s.storage.seen)
-	c.guards.budgets, c.guards.scale = slices.Clone(s.guards.budgets), maps.Clone(s.guards.scale)
+	c.guards.budgets, c.guards.scale, c.gangs = slices.Clone(s.guards.budgets), maps.Clone(s.guards.scale), maps.Clone(s.gangs)
 	return &c
 }
 
@@ -112,6 +114,7 @@ type changer struct {
 func (s *Source) change() error {
 	s.sort()
 	s.makers.resolve(s.pods)
+	s.gangs.resolve(s.pods, &s.notes)
 	asked := s.options.Changes
 	if asked == nil {
 		return nil
@@ -121,7 +124,7 @@ func (s *Source) change() error {
 		c.as = copyOf(s)
 	}
 	for i := range s.pods {
-		c.Before[i] = standsAt(&s.pods[i])
+		c.Before[i] = s.gangs.standing(&s.pods[i])
 	}
 	var errs []error
 	for _, step := range []func(*Changes) error{c.addNodes, c.drain, c.remove, c.apply, c.scale} {
@@ -132,8 +135,9 @@ func (s *Source) change() error {
 	return errors.Join(errs...)
 }
 
-func standsAt(p *pod) Standing {
-	return Standing{Pod: p.name, Owner: p.application, Node: p.node, Pinned: p.pinned, Unowned: isBare(p.application)}
+// standing is where a pod stands.
+func (all gangs) standing(p *pod) Standing {
+	return Standing{Pod: p.name, Owner: all.maker(p), Node: p.node, Pinned: p.pinned, Unowned: isBare(p.application)}
 }
 
 // node returns the place of a node by its name.
@@ -230,7 +234,7 @@ func (s *changer) unbind(node string, withNode bool) {
 	s.pods = slices.DeleteFunc(s.pods, func(p pod) bool {
 		goes := p.node == node && (p.pinned && withNode || !p.pinned && isBare(p.application))
 		if goes {
-			s.Gone = append(s.Gone, standsAt(&p))
+			s.Gone = append(s.Gone, s.gangs.standing(&p))
 		}
 		return goes
 	})
@@ -396,7 +400,7 @@ func (s *changer) shrink(owner string, rows []int) {
 	s.pods = slices.DeleteFunc(s.pods, func(p pod) bool {
 		goes := p.application == owner && going[p.name]
 		if goes {
-			s.Gone = append(s.Gone, standsAt(&p))
+			s.Gone = append(s.Gone, s.gangs.standing(&p))
 		}
 		return goes
 	})
@@ -426,7 +430,7 @@ func (s *changer) apply(c *Changes) error {
 		}
 		if err == nil {
 			place = strings.ToLower(o.Kind) + " " + o.Metadata.Name
-			o.Metadata.Namespace = cmp.Or(o.Metadata.Namespace, "default")
+			o.Metadata.Namespace = cmp.Or(o.Metadata.Namespace, c.Namespace, "default")
 			err = s.applyOne(file, o)
 		}
 		if wrong, ok := errors.AsType[manifest.FieldError](err); ok {
@@ -461,6 +465,9 @@ func (s *changer) applyOne(file string, o *manifest.Object) error {
 	case "Deployment", "ReplicaSet", "StatefulSet", "Job", "ReplicationController":
 	case "DaemonSet":
 		return manifest.Wrong("kind", "a workload with a number of pods", o.Kind)
+	case "PodGroup":
+		s.gangs.take(o)
+		return nil
 	case "CronJob":
 		return manifest.Wrong("kind", "a Job, as one of these has no pods before its time comes", o.Kind)
 	default:
@@ -485,7 +492,7 @@ func (s *changer) replace(goes func(*pod) bool) {
 		if !goes(&p) {
 			return false
 		}
-		s.Gone = append(s.Gone, standsAt(&p))
+		s.Gone = append(s.Gone, s.gangs.standing(&p))
 		delete(s.names, "pod "+p.name)
 		return true
 	})

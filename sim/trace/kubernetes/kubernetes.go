@@ -133,6 +133,7 @@ type others struct {
 	namespaces map[string]map[string]string // their labels
 	storage    storage
 	guards     guards
+	gangs      gangs
 }
 
 // pod is a pod as it was read.
@@ -171,8 +172,9 @@ type standing struct {
 	foreign       string // who places it, if that is somebody else
 	neverPreempts bool
 	gate          string
-	stays         bool // its containers are started again whenever they end
-	whole         bool // it is of an application by its own tags, which is placed whole
+	gang          string // the group that it names
+	stays         bool   // its containers are started again whenever they end
+	whole         bool   // it is of an application by its own tags, which is placed whole
 	budgets       []string
 	unready       bool // it runs, and is not available
 	leaving       bool
@@ -182,7 +184,7 @@ type standing struct {
 func Open(path string, o Options) (*Source, error) {
 	s := &Source{
 		options: o, skips: trace.Skips{Lenient: o.Lenient}, names: map[string]bool{}, alike: alike{map[string]*rules{}, map[string]*company{}}, notes: newNotes(),
-		makers: newMakers(), others: others{namespaces: map[string]map[string]string{}, storage: newStorage(), guards: guards{scale: map[string]int64{}}},
+		makers: newMakers(), others: others{namespaces: map[string]map[string]string{}, storage: newStorage(), guards: guards{scale: map[string]int64{}}, gangs: gangs{}},
 	}
 	if err := (elsewhere{s}).read(path); err != nil {
 		return nil, err
@@ -202,6 +204,7 @@ func Open(path string, o Options) (*Source, error) {
 // finish makes of the objects read nodes, tasks, constraints and budgets.
 func finish(s *Source, path string) error {
 	s.sort()
+	s.gangs.resolve(s.pods, &s.notes)
 	s.checkGroups()
 	mountAll(s)
 	guardPods(s)
@@ -267,7 +270,7 @@ func (s *Source) take(file, place string, o *manifest.Object, err error) error {
 		place, err = called(place, "constraint ", o.Metadata.Name), s.takeConstraint(o)
 	case o.Kind == "Namespace":
 		s.namespaces[o.Metadata.Name] = o.Metadata.Labels
-	case s.makers.take(o):
+	case s.makers.take(o), s.gangs.take(o):
 	case o.Kind == "PriorityClass":
 		s.makers.classes[o.Metadata.Name] = o.PriorityClass
 	case o.Kind == "":
@@ -480,10 +483,11 @@ func (s *Source) resolve() error {
 			continue
 		}
 		takePorts(demand, p.ports, column)
-		j := jobs[p.job()]
+		key := s.gangs.job(p)
+		j := jobs[key]
 		if j == nil {
 			j = &job{number: uint64(len(jobs))}
-			jobs[p.job()] = j
+			jobs[key] = j
 		}
 		s.tasks = append(s.tasks, s.task(p, demand, j))
 		of = append(of, j)
@@ -545,16 +549,19 @@ func (s *Source) demand(p *pod) (cluster.Vector, error) {
 	return v, nil
 }
 
-// job is the pods of one owner, or those that keep each other away.
+// job is the pods of one owner, or those that come together, or keep each other away.
 type job struct {
 	number uint64
 	tasks  uint32 // so far
 }
 
-func (p *pod) job() string {
+// job tells the job of a pod from all others.
+func (all gangs) job(p *pod) string {
 	switch {
 	case p.foreign != "": // of one owner some may be placed by others
 		return p.foreign + " " + p.owner
+	case all.together(p):
+		return "gang " + p.gang
 	case p.group != nil:
 		return "apart " + p.group.key
 	}
@@ -564,7 +571,7 @@ func (p *pod) job() string {
 // task is the pod as the next task of the job.
 func (s *Source) task(p *pod, demand cluster.Vector, j *job) trace.Task {
 	t := trace.Task{
-		Job: j.number, Index: j.tasks, Name: p.name, Owner: p.application, User: p.namespace, Class: p.class, Priority: p.priority,
+		Job: j.number, Index: j.tasks, Name: p.name, Owner: s.gangs.maker(p), Gang: s.gangs[p.gang], User: p.namespace, Class: p.class, Priority: p.priority,
 		Promise: p.promise, Pinned: p.pinned, Foreign: p.foreign, Unowned: isBare(p.application) && !p.pinned, NeverPreempts: p.neverPreempts, Gate: p.gate, LongRunning: p.whole, Service: p.stays, Budgets: p.budgets,
 		Demand: demand, Requirements: p.rules.requirements, Prefers: p.rules.preferences, Work: cluster.Never, Tags: p.tags,
 	}

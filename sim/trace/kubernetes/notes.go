@@ -29,14 +29,15 @@ func gapsOf(s *manifest.Spec) []gap {
 
 // notes counts what is not honoured.
 type notes struct {
-	passed  map[string]int // objects of other kinds
-	leftOut map[string]int // pods, by what they are
-	ignored map[string]int // preferences that cannot be kept, by field
-	gaps    map[string]*gapCount
-	numbers []string // of what was to come in devices and does not
-	leaving int      // pods that are being deleted and hold their room still
-	stay    int      // pods that run with claims of which the files do not say where they could be
-	inexact []string // where constraints are not exactly what pods ask for
+	passed    map[string]int // objects of other kinds
+	leftOut   map[string]int // pods, by what they are
+	ignored   map[string]int // preferences that cannot be kept, by field
+	gaps      map[string]*gapCount
+	numbers   []string // of what was to come in devices and does not
+	leaving   int      // pods that are being deleted and hold their room still
+	groupless int      // pods whose group is not in the files
+	stay      int      // pods that run with claims of which the files do not say where they could be
+	inexact   []string // where constraints are not exactly what pods ask for
 }
 
 // gapCount is how many pods have fields of one sort that are not simulated.
@@ -120,6 +121,9 @@ func (s *Source) Notes() []string {
 	all = append(all, s.notes.numbers...)
 	if s.notes.stay > 0 {
 		add("%d pods that run have claims of volumes, and stay where they are, as the files do not say where else they could be: add %s to kubectl get", s.notes.stay, s.storage.lacking())
+	}
+	if s.notes.groupless > 0 {
+		add("%d pods are of pod groups that are not in the files, and are placed one by one: add podgroups to kubectl get", s.notes.groupless)
 	}
 	if n := len(s.notes.inexact); n > 0 {
 		add("not exactly as Kubernetes has it, the first of %d: %s", n, s.notes.inexact[0])

@@ -108,7 +108,7 @@ const kubelet = "kubelet"
 func (o Options) standingOf(pod *manifest.Object) standing {
 	s := standing{
 		foreign:  o.foreignTo(pod),
-		priority: pod.Spec.Priority, promise: pod.Metadata.Labels[classLabel], neverPreempts: pod.Spec.PreemptionPolicy == "Never",
+		priority: pod.Spec.Priority, gang: gangOf(pod), promise: pod.Metadata.Labels[classLabel], neverPreempts: pod.Spec.PreemptionPolicy == "Never",
 		stays: pod.Spec.RestartPolicy == "" || pod.Spec.RestartPolicy == "Always",
 	}
 	s.leaving = pod.Metadata.DeletionTimestamp != ""
