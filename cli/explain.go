@@ -31,7 +31,8 @@ func newExplain(known policies.List) *cobra.Command {
 		Long: `Explain simulates up to a moment, or replays a recording up to it, and says what
 the policy was faced with then. With --task it lists the nodes that the task could
 go to with the parts of their prices, what waiting costs, and why the other nodes do
-not take it; a task that has a node is treated as if it had just left it. Without
+not take it; a task that has a node is treated as if it had just left it. Of a workload
+or pod group it says that of all that wait, and of one of them more. Without
 --task it says why tasks wait, and what one more node of each kind would be worth.
 
 Policy fairlead says how a task stands: what it was promised and has had, who comes
@@ -94,7 +95,7 @@ func (f *explainFlags) register(c *cobra.Command) {
 	s.StringVar(&f.spec, "spec", "", "explain the run of `FILE`, as 'fairlead simulate --print-spec' prints it; other flags change that")
 	s.Uint64Var(&f.seed, "seed", 1, "the seed to run with")
 	s.StringVar(&f.at, "at", "", "`time` that is explained, such as 90m (a cluster's dump is a moment by itself, and needs none)")
-	s.StringVar(&f.task, "task", "", "the `TASK` to explain, as the source names it, or by its job and index such as 17/3, or beside:17/3 if it is of --beside (default: all that wait)")
+	s.StringVar(&f.task, "task", "", "the `TASK` to explain, as the source names it, or by its job and index such as 17/3, or beside:17/3 if it is of --beside; of a cluster's dump also a workload or pod group, such as shop/deployment/web (default: all that wait)")
 	s.IntVar(&f.most, "lines", 10, "lines to list at most: nodes, the cheapest first; reasons; kinds of nodes. JSON has all reasons and kinds")
 	s.StringVarP(&f.format, "output", "o", "text", "text or json")
 	complete(c, "output", "text", "json")
@@ -233,7 +234,7 @@ func (f *explainFlags) answer(m *explain.Moment, out io.Writer) error {
 		return err
 	}
 	for _, p := range f.placed {
-		if f.task == "" || answer.Task.Name == p.Pod {
+		if f.task == "" || f.task == p.Owner || answer.Task.Name == p.Pod {
 			answer.Placed = append(answer.Placed, explain.Place{Task: p.Pod, Node: p.Node})
 		}
 	}

@@ -30,10 +30,21 @@ const (
 func Main(own ...policies.Info) int {
 	known := append(policies.All(), own...)
 	if err := checkKnown(known); err != nil {
-		return exitCode(err, os.Stderr)
+		return exitCode(err, "fairlead", os.Stderr)
 	}
-	return exitCode(newRoot(known).Execute(), os.Stderr)
+	return Execute(newRoot(known), os.Stderr)
 }
+
+// Command is the command as a value, for a program that is this one and more: it adds what it has, and calls Execute.
+func Command() *cobra.Command { return newRoot(policies.All()) }
+
+// Execute runs the command, prints its error as its user needs it, and returns the exit code.
+func Execute(root *cobra.Command, stderr io.Writer) int {
+	return exitCode(root.Execute(), root.DisplayName(), stderr)
+}
+
+// Usage marks an error of the command as one of how it was called: the exit code says so, and the help is named.
+func Usage(c *cobra.Command, err error) error { return usage(c, err) }
 
 // Run is Main for a command line that is not the process's own: its words behind the name of the command, and where results
 // and all else go.
@@ -42,7 +53,7 @@ func Run(words []string, stdout, stderr io.Writer) int {
 	root.SetArgs(words)
 	root.SetOut(stdout)
 	root.SetErr(stderr)
-	return exitCode(root.Execute(), stderr)
+	return Execute(root, stderr)
 }
 
 // checkKnown says what is wrong with the policies, or which of their options is called as a flag of
@@ -64,15 +75,15 @@ func checkKnown(known policies.List) error {
 	return nil
 }
 
-// exitCode prints an error as the user of a command needs it, and returns the exit code.
-func exitCode(err error, stderr io.Writer) int {
+// exitCode prints an error as the user of a command of that name needs it, and returns the exit code.
+func exitCode(err error, name string, stderr io.Writer) int {
 	if err == nil {
 		return 0
 	}
 	if errors.Is(err, errChanges) {
 		return exitChanges
 	}
-	fmt.Fprintln(stderr, "fairlead:", err)
+	fmt.Fprintf(stderr, "%s: %v\n", name, err)
 	if _, found := errors.AsType[foundError](err); found {
 		return exitChanges
 	}
@@ -80,7 +91,7 @@ func exitCode(err error, stderr io.Writer) int {
 		return exitInterrupted
 	}
 	if usage, ok := errors.AsType[usageError](err); ok {
-		fmt.Fprintf(stderr, "Run 'fairlead %s--help' for usage.\n", usage.command)
+		fmt.Fprintf(stderr, "Run '%s %s--help' for usage.\n", name, usage.command)
 		return exitUsage
 	}
 	return exitFailure
@@ -88,6 +99,9 @@ func exitCode(err error, stderr io.Writer) int {
 
 // errInterrupted says that Ctrl-C ended the run.
 var errInterrupted = errors.New("interrupted")
+
+// Interrupted is the error of a command that Ctrl-C has ended, by which the exit code says so.
+func Interrupted() error { return errInterrupted }
 
 // usageError is a command line that cannot be understood.
 type usageError struct {

@@ -38,7 +38,7 @@ type planFlags struct {
 	add, drain, remove []string
 	scale, files       []string
 	format, spec       string
-	offers             string
+	offers, namespace  string
 
 	prices map[string]float64 // an hour, by kind of node
 }
@@ -84,7 +84,8 @@ Exit codes: 0 means that nothing changes, 3 that something does.`,
 	s.StringSliceVar(&f.drain, "drain", nil, "drain the `NODES`, with commas between them: they take no pods, and keep only their own")
 	s.StringSliceVar(&f.remove, "remove", nil, "remove the `NODES`, with commas between them")
 	s.StringArrayVar(&f.scale, "scale", nil, "give a workload so many pods: `[NAMESPACE/]KIND/NAME=PODS`, such as deploy/web=30; may be given several times")
-	s.StringArrayVarP(&f.files, "filename", "f", nil, "apply the manifests of `FILE`; may be given several times")
+	s.StringArrayVarP(&f.files, "filename", "f", nil, "apply the manifests of `FILE`, or - for the standard input; may be given several times")
+	s.StringVarP(&f.namespace, "namespace", "n", "", "the namespace of manifests, and of workloads of --scale, that name none (default: default; a workload is looked for in all)")
 	s.StringVar(&f.offers, "offers", "", "`FILE` with what kinds of nodes cost, as of 'fairlead capacity nodes': a node is of the kind that its label node.kubernetes.io/instance-type names")
 	s.StringVarP(&f.format, "output", "o", "text", "text or json")
 	complete(c, "output", "text", "json")
@@ -153,7 +154,7 @@ func calm(known policies.List, spec *setup.Spec, flags *pflag.FlagSet) {
 
 // changes are those that the flags ask for.
 func (f *planFlags) changes() (*kubernetes.Changes, []error) {
-	c := &kubernetes.Changes{Drain: trimmed(f.drain), Remove: trimmed(f.remove), Apply: f.files}
+	c := &kubernetes.Changes{Drain: trimmed(f.drain), Remove: trimmed(f.remove), Apply: f.files, Namespace: f.namespace}
 	var errs []error
 	for _, text := range f.add {
 		count, like, ok := strings.Cut(text, ":like=")
@@ -170,7 +171,11 @@ func (f *planFlags) changes() (*kubernetes.Changes, []error) {
 			errs = append(errs, fmt.Errorf("--scale: %q, want a workload and its number of pods, such as deploy/web=30", text))
 			continue
 		}
-		c.Scale = append(c.Scale, kubernetes.Size{Owner: text[:at], Pods: n})
+		owner := text[:at]
+		if f.namespace != "" && strings.Count(owner, "/") < 2 {
+			owner = f.namespace + "/" + owner
+		}
+		c.Scale = append(c.Scale, kubernetes.Size{Owner: owner, Pods: n})
 	}
 	for _, of := range []struct {
 		flag  string

@@ -10,7 +10,8 @@ import (
 type Answer struct {
 	At report.Number `json:"at_s"`
 	// Task is the task that was asked about; otherwise Waiting are those that wait, by
-	// reason, and Worth what one more node is worth to the policies.
+	// reason, and Worth what one more node is worth to the policies. Of an owner Waiting are its
+	// own, and Task one of these, or of its tasks if none waits.
 	Task    *Task   `json:"task,omitempty"`
 	Waiting []Group `json:"waiting,omitempty"`
 	Worth   []Worth `json:"one_more_node,omitempty"`

@@ -8,7 +8,9 @@
 package explain
 
 import (
+	"cmp"
 	"fmt"
+	"slices"
 	"strings"
 
 	"fairlead.dev/fairlead/cluster"
@@ -20,7 +22,7 @@ import (
 
 // Question is what to answer.
 type Question struct {
-	// Task is the task that is asked about, by name; empty asks about all that wait.
+	// Task is the task that is asked about, by name, or those of one owner, by its name; empty asks about all that wait.
 	Task string `json:"task,omitempty"`
 	// Nodes is how many of those that would take the task are listed at most, from 1.
 	Nodes int `json:"nodes,omitempty"`
@@ -83,11 +85,37 @@ func (m *Moment) Answer(q Question) (*Answer, error) {
 		return answer, m.worth(answer)
 	}
 	t, err := m.find(q.Task)
+	if own := m.ownedBy(q.Task); err != nil && len(own) > 0 {
+		answer.Waiting = slices.DeleteFunc(m.waiting(), func(g Group) bool { return g.Owner != q.Task })
+		t, err = own[0], nil
+	}
 	if err != nil {
 		return nil, err
 	}
 	answer.Task, err = m.task(t, max(q.Nodes, 1))
 	return answer, err
+}
+
+// ownedBy are the tasks of an owner, those that wait first.
+func (m *Moment) ownedBy(owner string) (own []cluster.TaskID) {
+	if owner == "" || m.who.Owners == nil {
+		return nil
+	}
+	for row := range m.core.View().TaskRows() {
+		if t := cluster.TaskID(row); m.owner(t) == owner {
+			if _, ours := m.lane(t); ours {
+				own = append(own, t)
+			}
+		}
+	}
+	waits := func(t cluster.TaskID) int {
+		if m.core.View().Task(t).Phase == cluster.Waiting {
+			return 0
+		}
+		return 1
+	}
+	slices.SortStableFunc(own, func(a, b cluster.TaskID) int { return cmp.Compare(waits(a), waits(b)) })
+	return own
 }
 
 // Tasks counts those that the scheduler knows.

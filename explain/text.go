@@ -30,6 +30,10 @@ func (x Text) Write(out io.Writer, a *Answer) error {
 	}
 	w := &writer{Text: x, Printer: report.NewPrinter(out), at: shortly(a.At)}
 	switch {
+	case a.Task != nil && len(a.Waiting) > 0:
+		w.waiting(a.Waiting)
+		w.Line("\nOne of them:")
+		w.task(a.Task)
 	case a.Task != nil:
 		w.task(a.Task)
 	case len(a.Waiting) == 0 && x.Dump != "":
@@ -52,7 +56,7 @@ func (w *writer) placed(a *Answer) {
 	switch {
 	case len(a.Placed) == 0:
 		return
-	case a.Task != nil:
+	case a.Task != nil && len(a.Placed) == 1 && a.Placed[0].Task == a.Task.Name:
 		w.Line("\nIn the dump it waits: nothing keeps %s from placing it.", w.Dump)
 		return
 	}
