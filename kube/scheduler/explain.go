@@ -75,9 +75,10 @@ type explanation struct {
 
 // likeness is what the words for a pod depend on, as long as the world is the same.
 type likeness struct {
-	shape string
-	gang  *world.Gang // nil of a pod by itself
-	pods  int         // of the gang
+	shape     string
+	namespace string      // to which the words are said
+	gang      *world.Gang // nil of a pod by itself
+	pods      int         // of the gang
 	// outranks says that some pod on a node is less important.
 	outranks bool
 	delay    string // see world.Delay
@@ -227,7 +228,7 @@ func (e *explainer) likeReasons(s *Scheduler, p *world.Pod) explanation {
 		clear(e.cached)
 		e.asOf = asOf
 	}
-	key := likeness{shape: s.world.Binds().Likeness(p), gang: p.Gang(), outranks: world.Outranks(s.world, p), delay: world.Delay(s.world, p)}
+	key := likeness{shape: s.world.Binds().Likeness(p), namespace: p.Object().Namespace, gang: p.Gang(), outranks: world.Outranks(s.world, p), delay: world.Delay(s.world, p)}
 	if key.gang != nil {
 		key.pods = key.gang.Pods()
 	}
@@ -295,7 +296,7 @@ func diagnosis(fit *framework.FitError, ours string) explanation {
 // ownWords is the sentence that we add; empty if it takes upstream's filters to say it.
 func ownWords(s *Scheduler, p *world.Pod, delay string) string {
 	if p.Stage == world.Waiting {
-		return "Fairlead: " + s.epochs.core.Why(p.Task()).Text(s.world.Columns().Meanings()) + "."
+		return "Fairlead: " + world.Discreet(s.world, p, s.epochs.core.Why(p.Task()).Text(s.world.Columns().Meanings())) + "."
 	}
 	if n := s.world.Columns().Uncounted(p); n != "" {
 		return fmt.Sprintf("Fairlead: more resources and host ports are in use than are counted, %s among them; pods that ask for it are placed one at a time.", n)
