@@ -4,6 +4,7 @@ package classes
 
 import (
 	"fmt"
+	"math"
 	"slices"
 
 	"k8s.io/apimachinery/pkg/labels"
@@ -105,4 +106,17 @@ func (p *Promises) open(namespace labels.Set) []string {
 	}
 	slices.Sort(names)
 	return names
+}
+
+// Alone is the table by itself, as files have it, which know no namespaces: tasks that no priority leads to a class have the default, which is last there.
+func (p *Promises) Alone() *class.Table {
+	t := *p.Table
+	if last := len(t.Classes) - 1; p.other < last && t.Classes[p.other].From == class.NoPriority {
+		t.Classes = slices.Clone(t.Classes)
+		byDefault := t.Classes[p.other]
+		byDefault.From = math.MinInt32
+		t.Classes[last].From = class.NoPriority
+		t.Classes = append(slices.Delete(t.Classes, p.other, p.other+1), byDefault)
+	}
+	return &t
 }

@@ -11,6 +11,7 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/dynamic"
 )
@@ -20,12 +21,16 @@ type resource struct {
 	schema.GroupVersionResource
 
 	required bool // without it there is no cluster
+	rare     bool // not every cluster has it, and who has none misses nothing
 }
 
 // resources are those by which it is decided where pods may go, nodes first.
 func resources() []resource {
 	of := func(group, name string, required bool) resource {
-		return resource{schema.GroupVersionResource{Group: group, Version: "v1", Resource: name}, required}
+		return resource{schema.GroupVersionResource{Group: group, Version: "v1", Resource: name}, required, false}
+	}
+	groups := func(group, version string) resource {
+		return resource{schema.GroupVersionResource{Group: group, Version: version, Resource: "podgroups"}, false, true}
 	}
 	return []resource{
 		of("", "nodes", true),
@@ -44,6 +49,8 @@ func resources() []resource {
 		of("apps", "statefulsets", false),
 		of("apps", "daemonsets", false),
 		of("batch", "jobs", false),
+		groups("scheduling.k8s.io", "v1beta1"),
+		groups("scheduling.x-k8s.io", "v1alpha1"),
 		of("", "pods", true),
 	}
 }
@@ -51,13 +58,32 @@ func resources() []resource {
 // page is how many objects are asked for at once.
 const page = 500
 
-// Write lists the cluster and writes it. The notes say what could not be listed, and was left out.
-func Write(ctx context.Context, client dynamic.Interface, to io.Writer) (notes []string, err error) {
-	w := &writer{to: bufio.NewWriterSize(to, 1<<16), separator: "{\"apiVersion\":\"v1\",\"kind\":\"List\",\"items\":[\n"}
+// Unlistable names what the caller may not list of that without which there is no cluster.
+func Unlistable(ctx context.Context, client dynamic.Interface) (lacking []string, err error) {
+	for _, r := range resources() {
+		if !r.required {
+			continue
+		}
+		_, err := client.Resource(r.GroupVersionResource).List(ctx, metav1.ListOptions{Limit: 1})
+		switch {
+		case apierrors.IsForbidden(err) && r.Resource == "pods":
+			lacking = append(lacking, "pods of all namespaces")
+		case apierrors.IsForbidden(err):
+			lacking = append(lacking, r.Resource)
+		case err != nil:
+			return nil, fmt.Errorf("list %s: %w", r.Resource, err)
+		}
+	}
+	return lacking, nil
+}
+
+// Write lists the cluster and writes it, each object as it is once each has seen it, nodes and namespaces before pods; each may be nil. The notes say what could not be listed, and was left out.
+func Write(ctx context.Context, client dynamic.Interface, to io.Writer, each func(*unstructured.Unstructured)) (notes []string, err error) {
+	w := &writer{each: each, to: bufio.NewWriterSize(to, 1<<16), separator: "{\"apiVersion\":\"v1\",\"kind\":\"List\",\"items\":[\n"}
 	for _, r := range resources() {
 		err := w.list(ctx, client, r)
 		switch {
-		case err == nil:
+		case err == nil, r.rare && apierrors.IsNotFound(err):
 		case r.required || ctx.Err() != nil || !apierrors.IsForbidden(err) && !apierrors.IsNotFound(err):
 			return notes, fmt.Errorf("list %s: %w", r.Resource, err)
 		default:
@@ -73,6 +99,7 @@ func Write(ctx context.Context, client dynamic.Interface, to io.Writer) (notes [
 
 // writer writes objects as items of a list.
 type writer struct {
+	each      func(*unstructured.Unstructured)
 	to        *bufio.Writer
 	separator string // before the next item
 	err       error
@@ -89,6 +116,9 @@ func (w *writer) list(ctx context.Context, client dynamic.Interface, r resource)
 		for i := range objects.Items {
 			o := &objects.Items[i]
 			o.SetManagedFields(nil) // which are as large as all else
+			if w.each != nil {
+				w.each(o)
+			}
 			text, err := json.Marshal(o.Object)
 			if err != nil {
 				return err

@@ -1,127 +1,88 @@
-// Package plugin is kubectl fairlead: the commands of fairlead about a cluster, of the cluster that kubectl talks to. It lists
-// that cluster, which only reads, and hands the list to the same code that reads a file.
+// Package plugin is kubectl fairlead: the commands of fairlead about the cluster that kubectl talks to, with kubectl's flags, and what
+// only a live cluster can say. It lists that cluster with the caller's own rights, which only reads, and hands the list to the same code that
+// reads a file: what he may not list he is not told (docs/adr/0015).
 package plugin
 
 import (
-	"context"
-	"errors"
-	"fmt"
-	"io"
-	"os"
-	"os/signal"
-	"slices"
 	"strings"
-	"syscall"
 
-	"k8s.io/client-go/dynamic"
-	"k8s.io/client-go/rest"
-	"k8s.io/client-go/tools/clientcmd"
+	"github.com/spf13/cobra"
+	"k8s.io/cli-runtime/pkg/genericiooptions"
 
 	"fairlead.dev/fairlead/cli"
-	"fairlead.dev/fairlead/kube/dump"
 )
-
-// How fast the cluster is listed: as kubectl does.
-const (
-	queriesPerSecond = 50
-	burst            = 300
-)
-
-// ownCluster are the commands that take a cluster, and are given this one unless another is named.
-func ownCluster() []string { return []string{"plan", "advise", "explain", "simulate"} }
-
-// access says which cluster it is, as kubectl's flags do.
-type access struct{ kubeconfig, context string }
 
 // Main runs the words of a command line and returns its exit code.
-func Main(words []string, stdout, stderr io.Writer) int {
-	words, of, err := take(words)
-	if err != nil {
-		fmt.Fprintln(stderr, "kubectl fairlead:", err)
-		return 2
-	}
-	if !needsCluster(words) {
-		return cli.Run(words, stdout, stderr)
-	}
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	defer stop()
-	file, err := of.list(ctx, stderr)
-	if file != "" {
-		defer os.Remove(file) //nolint:errcheck // it is in the folder of temporary files
-	}
-	switch {
-	case err != nil && ctx.Err() != nil:
-		fmt.Fprintln(stderr, "kubectl fairlead: interrupted")
-		return 130
-	case err != nil:
-		fmt.Fprintln(stderr, "kubectl fairlead:", err)
-		return 1
-	}
-	stop()
-	return cli.Run(append(words, "--cluster", "kubernetes:"+file), stdout, stderr)
+func Main(words []string, streams genericiooptions.IOStreams) int {
+	root := newRoot(streams)
+	root.SetArgs(words)
+	return cli.Execute(root, streams.ErrOut)
 }
 
-// take takes the flags of kubectl off the words.
-func take(words []string) (left []string, of access, err error) {
-	for i := 0; i < len(words); i++ {
-		name, value, joined := strings.Cut(words[i], "=")
-		to := map[string]*string{"--kubeconfig": &of.kubeconfig, "--context": &of.context}[name]
-		if to == nil {
-			left = append(left, words[i])
-			continue
-		}
-		if !joined {
-			if i++; i == len(words) {
-				return nil, of, fmt.Errorf("%s: want a value behind it", name)
+const (
+	program = "kubectl fairlead"
+	long    = `Fairlead is a container scheduler that decides for the whole cluster at once,
+keeps the promises made to each workload, and says why.
+
+These are the commands of fairlead. Those about a cluster are about the one that kubectl
+talks to, unless --cluster names a dump of one; they list it with your own rights, decide
+on your machine, and change nothing. Exit codes: 0 means done, 1 that something went wrong,
+2 that the command line cannot be understood, 3 that 'plan' would change something, 130
+that Ctrl-C interrupted the command.`
+	examples = `  kubectl fairlead explain web-0 -n shop
+  kubectl fairlead promises -A
+  kubectl fairlead plan -f app.yaml --drain node-7
+  kubectl fairlead advise`
+)
+
+// newRoot is the command fairlead with kubectl's flags. Those of its commands that take a cluster are given the live one.
+func newRoot(streams genericiooptions.IOStreams) *cobra.Command {
+	root := cli.Command()
+	root.SetIn(streams.In)
+	root.SetOut(streams.Out)
+	root.SetErr(streams.ErrOut)
+	root.Use, root.Long, root.Example = "kubectl-fairlead", long, examples
+	root.Short = "Say why pods wait, what is promised to whom, and what would change"
+	root.Annotations = map[string]string{cobra.CommandDisplayNameAnnotation: program}
+	called(root)
+	a := newAccess(root.PersistentFlags())
+	for _, c := range root.Commands() {
+		switch c.Name() {
+		case "explain":
+			a.explains(c)
+		case "plan":
+			a.plans(c)
+		case "advise", "simulate":
+			a.lists(c)
+		case "constraints":
+			for _, sub := range c.Commands() {
+				a.checks(sub)
 			}
-			value = words[i]
-		}
-		if value == "" {
-			return nil, of, fmt.Errorf("%s: its value is empty", name)
-		}
-		*to = value
-	}
-	return left, of, nil
-}
-
-// needsCluster reports whether the words ask about a cluster and name none.
-func needsCluster(words []string) bool {
-	named := func(word string) bool {
-		for _, flag := range []string{"--cluster", "--workload", "--spec", "--help", "-h"} {
-			if word == flag || strings.HasPrefix(word, flag+"=") {
-				return true
+		case "capacity":
+			for _, sub := range c.Commands() {
+				a.lists(sub)
 			}
 		}
-		return false
 	}
-	return len(words) > 0 && slices.Contains(ownCluster(), words[0]) && !slices.ContainsFunc(words, named)
+	promises := newPromises(a)
+	promises.GroupID = "own"
+	root.AddCommand(promises)
+	return root
 }
 
-// list lists the cluster into a file.
-func (a access) list(ctx context.Context, stderr io.Writer) (file string, err error) {
-	config, err := a.config()
-	if err != nil {
-		return "", err
+// called has help and examples call the commands as they are called here, and leaves out that they read a file.
+func called(c *cobra.Command) {
+	words := strings.NewReplacer("  fairlead ", "  "+program+" ", "'fairlead ", "'"+program+" ", " --cluster kubernetes:me.json", "", " --cluster me.json", "")
+	for _, sub := range c.Commands() {
+		sub.Example, sub.Long = words.Replace(sub.Example), words.Replace(sub.Long)
+		called(sub)
 	}
-	config.QPS, config.Burst = queriesPerSecond, burst
-	client, err := dynamic.NewForConfig(config)
-	if err != nil {
-		return "", err
-	}
-	to, err := os.CreateTemp("", "fairlead-*.json")
-	if err != nil {
-		return "", err
-	}
-	notes, err := dump.Write(ctx, client, to)
-	for _, note := range notes {
-		fmt.Fprintln(stderr, "kubectl fairlead:", note)
-	}
-	return to.Name(), errors.Join(err, to.Close())
 }
 
-// config is how to talk to the cluster, by kubectl's rules.
-func (a access) config() (*rest.Config, error) {
-	rules := clientcmd.NewDefaultClientConfigLoadingRules()
-	rules.ExplicitPath = a.kubeconfig
-	return clientcmd.NewNonInteractiveDeferredLoadingClientConfig(rules, &clientcmd.ConfigOverrides{CurrentContext: a.context}).ClientConfig()
+// atMostOne refuses a second word.
+func atMostOne(c *cobra.Command, args []string) error {
+	if err := cobra.MaximumNArgs(1)(c, args); err != nil {
+		return cli.Usage(c, err)
+	}
+	return nil
 }
