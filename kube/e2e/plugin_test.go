@@ -121,6 +121,12 @@ func rivals(t *testing.T) (mine, theirs *cluster) {
 		c.awaitRefused("train-0")
 	}
 	c.awaitRefused("web-1")
+	c.create(newPod("foreign", scheduledBy("volcano")), newPod("done", by))
+	c.awaitBound(30*time.Second, 2)
+	done := c.pod("done")
+	done.Status.Phase = v1.PodSucceeded
+	_, err = c.client.CoreV1().Pods(c.namespace).UpdateStatus(ctx, done, metav1.UpdateOptions{})
+	c.must(err)
 	time.Sleep(6 * time.Second) // accounts are written every five
 	return c, &other
 }
@@ -177,6 +183,11 @@ func TestPluginTellsWhatTheCallerMayRead(t *testing.T) {
 	for _, want := range []string{"task " + c.namespace + "/web-1: waiting; policy fairlead", "secret-shop/", "promised to run 99.9 % of its time (class gold)", "The scheduler says of it"} {
 		if seen.code != 0 || !strings.Contains(seen.out, want) {
 			t.Errorf("the operator is not told %q: %+v", want, seen)
+		}
+	}
+	for name, want := range map[string]string{"foreign": "What volcano decides Fairlead does not know.", "done": "is done (Succeeded)\nIt waits for nothing"} {
+		if got := c.kubectlFairlead(operator, "explain", name); got.code != 0 || !strings.Contains(got.out, want) {
+			t.Errorf("%s: %+v", name, got)
 		}
 	}
 	all := c.kubectlFairlead(operator, "promises", "-A")

@@ -121,11 +121,14 @@ func (a *access) explain(c *cobra.Command, about subject, run func(*cobra.Comman
 	if err != nil {
 		return err
 	}
+	format := c.Flags().Lookup("output").Value.String()
+	if told != nil && told.undecided != "" {
+		return told.write(c.OutOrStdout(), format)
+	}
 	lacking, err := dump.Unlistable(ctx, client)
 	if err != nil {
 		return err
 	}
-	format := c.Flags().Lookup("output").Value.String()
 	switch {
 	case len(lacking) > 0 && told == nil:
 		return lackingError{"what is said of a " + about.kind, lacking}

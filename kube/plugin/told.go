@@ -39,6 +39,8 @@ type told struct {
 	Pods      []*told        `json:"pods,omitempty"` // of a group, those that wait first
 
 	waits bool
+	// undecided says why nothing is decided about it; empty if something is.
+	undecided string
 }
 
 // toldCondition is what the scheduler has said of it last.
@@ -106,13 +108,17 @@ func (r *reader) toldOfPod(pod *v1.Pod) *told {
 	switch {
 	case pod.Status.Phase == v1.PodSucceeded || pod.Status.Phase == v1.PodFailed:
 		t.State = fmt.Sprintf("is done (%s)", pod.Status.Phase)
+		t.undecided = "It waits for nothing, and takes no room."
 	case pod.Spec.NodeName != "":
 		t.State = "has its place on " + pod.Spec.NodeName
 	case pod.DeletionTimestamp != nil:
-		t.State = "is being deleted"
+		t.State, t.undecided = "is being deleted", "It gets no node any more."
 	default:
 		t.waits = true
 		t.State = "waits since " + r.ago(pod.CreationTimestamp.Time)
+		if s := t.Scheduler; s != v1.DefaultSchedulerName && !strings.HasPrefix(s, "fairlead") { // as a dump is read
+			t.undecided = fmt.Sprintf("What %s decides Fairlead does not know.", s)
+		}
 	}
 	for _, c := range pod.Status.Conditions {
 		if c.Type == v1.PodScheduled && c.Status == v1.ConditionFalse && t.waits {
@@ -218,7 +224,12 @@ func (t *told) write(out io.Writer, format string) error {
 	if t.Scheduler != "" && t.waits {
 		fmt.Fprintf(&b, "; scheduler %s", t.Scheduler)
 	}
-	fmt.Fprintf(&b, "\nYou may not list %s, so that nodes are not compared here.\n", strings.Join(t.NotListed, ", nor "))
+	b.WriteString("\n")
+	if t.undecided != "" {
+		fmt.Fprintf(&b, "%s\n", t.undecided)
+	} else {
+		fmt.Fprintf(&b, "You may not list %s, so that nodes are not compared here.\n", strings.Join(t.NotListed, ", nor "))
+	}
 	if _, err := io.WriteString(out, b.String()); err != nil {
 		return err
 	}
