@@ -77,9 +77,21 @@ func Unlistable(ctx context.Context, client dynamic.Interface) (lacking []string
 	return lacking, nil
 }
 
-// Write lists the cluster and writes it, each object as it is once each has seen it, nodes and namespaces before pods; each may be nil. The notes say what could not be listed, and was left out.
-func Write(ctx context.Context, client dynamic.Interface, to io.Writer, each func(*unstructured.Unstructured)) (notes []string, err error) {
-	w := &writer{each: each, to: bufio.NewWriterSize(to, 1<<16), separator: "{\"apiVersion\":\"v1\",\"kind\":\"List\",\"items\":[\n"}
+// Extra is what is written beside what the cluster has; the zero value is nothing.
+type Extra struct {
+	// Each may change an object before it is written; nodes and namespaces come before pods.
+	Each    func(*unstructured.Unstructured)
+	Objects []map[string]any // that stand before all others
+}
+
+// Write lists the cluster and writes it. The notes say what could not be listed, and was left out.
+func Write(ctx context.Context, client dynamic.Interface, to io.Writer, extra Extra) (notes []string, err error) {
+	w := &writer{each: extra.Each, to: bufio.NewWriterSize(to, 1<<16), separator: "{\"apiVersion\":\"v1\",\"kind\":\"List\",\"items\":[\n"}
+	for _, o := range extra.Objects {
+		if err := w.item(o); err != nil {
+			return nil, err
+		}
+	}
 	for _, r := range resources() {
 		err := w.list(ctx, client, r)
 		switch {
@@ -119,13 +131,9 @@ func (w *writer) list(ctx context.Context, client dynamic.Interface, r resource)
 			if w.each != nil {
 				w.each(o)
 			}
-			text, err := json.Marshal(o.Object)
-			if err != nil {
+			if err := w.item(o.Object); err != nil {
 				return err
 			}
-			w.write(w.separator)
-			w.write(string(text))
-			w.separator = ",\n"
 		}
 		if w.err != nil {
 			return w.err
@@ -134,6 +142,18 @@ func (w *writer) list(ctx context.Context, client dynamic.Interface, r resource)
 			return nil
 		}
 	}
+}
+
+// item writes an object.
+func (w *writer) item(object map[string]any) error {
+	text, err := json.Marshal(object)
+	if err != nil {
+		return err
+	}
+	w.write(w.separator)
+	w.write(string(text))
+	w.separator = ",\n"
+	return nil
 }
 
 func (w *writer) write(text string) {

@@ -12,10 +12,12 @@ import (
 	v1 "k8s.io/api/core/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/cli-runtime/pkg/genericiooptions"
 	"k8s.io/client-go/dynamic"
 	"sigs.k8s.io/yaml"
 
+	"fairlead.dev/fairlead/kube/api/v1alpha1"
 	"fairlead.dev/fairlead/kube/plugin"
 	"fairlead.dev/fairlead/kube/scheduler"
 	"fairlead.dev/fairlead/kube/testbed"
@@ -121,14 +123,33 @@ func rivals(t *testing.T) (mine, theirs *cluster) {
 		c.awaitRefused("train-0")
 	}
 	c.awaitRefused("web-1")
-	c.create(newPod("foreign", scheduledBy("volcano")), newPod("done", by))
+	c.placeAlone(client)
+	c.create(newPod("lone-0", by, cpu("100m"), label("app", "lone")))
 	c.awaitBound(30*time.Second, 2)
+	c.create(newPod("lone-1", by, cpu("100m"), label("app", "lone")), newPod("foreign", scheduledBy("volcano")), newPod("done", by))
+	c.awaitRefused("lone-1")
+	c.awaitBound(30*time.Second, 3)
 	done := c.pod("done")
 	done.Status.Phase = v1.PodSucceeded
 	_, err = c.client.CoreV1().Pods(c.namespace).UpdateStatus(ctx, done, metav1.UpdateOptions{})
 	c.must(err)
 	time.Sleep(6 * time.Second) // accounts are written every five
 	return c, &other
+}
+
+// placeAlone has one pod with app=lone at most run in all of the cluster, which is one set of a node group.
+func (c *cluster) placeAlone(client dynamic.Interface) {
+	c.t.Helper()
+	for _, o := range []struct{ resource, namespace, text string }{
+		{"nodegroups", "", `{apiVersion: fairlead.dev/v1alpha1, kind: NodeGroup, metadata: {name: halls}, spec: {sets: [{name: hall, selector: {}}]}}`},
+		{"placementconstraints", c.namespace, `{apiVersion: fairlead.dev/v1alpha1, kind: PlacementConstraint, metadata: {name: alone}, spec: {constraint: {text: "{app=lone, {app=lone, 0, 0}, group:halls}: hard"}}}`},
+	} {
+		object := &unstructured.Unstructured{}
+		c.must(yaml.Unmarshal([]byte(o.text), &object.Object))
+		_, err := client.Resource(v1alpha1.GroupVersion.WithResource(o.resource)).Namespace(o.namespace).Create(c.t.Context(), object, strictly())
+		c.must(err)
+	}
+	time.Sleep(2 * time.Second) // the scheduler is to have seen them
 }
 
 // A tenant is told what is written on his pods, and nothing of another's pods, names, constraints or promises by any command; an operator is told all.
@@ -183,6 +204,12 @@ func TestPluginTellsWhatTheCallerMayRead(t *testing.T) {
 	for _, want := range []string{"task " + c.namespace + "/web-1: waiting; policy fairlead", "secret-shop/", "promised to run 99.9 % of its time (class gold)", "The scheduler says of it"} {
 		if seen.code != 0 || !strings.Contains(seen.out, want) {
 			t.Errorf("the operator is not told %q: %+v", want, seen)
+		}
+	}
+	lone := c.kubectlFairlead(operator, "explain", "lone-1")
+	for _, want := range []string{"3 violate PlacementConstraint " + c.namespace + "/alone: 1 counted, at most 0", "(Unschedulable", "violate PlacementConstraint alone"} {
+		if lone.code != 0 || !strings.Contains(lone.out, want) {
+			t.Errorf("of the constraint is not said %q: %+v", want, lone)
 		}
 	}
 	for name, want := range map[string]string{"foreign": "What volcano decides Fairlead does not know.", "done": "is done (Succeeded)\nIt waits for nothing"} {

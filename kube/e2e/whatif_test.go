@@ -191,7 +191,7 @@ func (c *cluster) list(path string) {
 	c.must(err)
 	file, err := os.Create(path)
 	c.must(err)
-	_, err = dump.Write(c.t.Context(), client, file, nil)
+	_, err = dump.Write(c.t.Context(), client, file, dump.Extra{})
 	c.must(err)
 	c.must(file.Close())
 }

@@ -12,7 +12,6 @@ import (
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/cli-runtime/pkg/genericclioptions"
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/rest"
@@ -123,14 +122,21 @@ func (e lackingError) Error() string {
 
 // onList lists the cluster into a file, and runs the command on that.
 func onList(ctx context.Context, c *cobra.Command, client dynamic.Interface, run func() error) error {
-	marks, table, err := promised(ctx, c, client)
+	promises, table, err := promised(ctx, c, client)
 	if table != "" {
 		defer os.Remove(table) //nolint:errcheck // it is in the folder of temporary files
 	}
 	if err != nil {
 		return err
 	}
-	file, err := list(ctx, client, marks, c.ErrOrStderr())
+	placed, notes, err := readStanding(ctx, client)
+	for _, note := range notes {
+		fmt.Fprintf(c.ErrOrStderr(), "%s: %s\n", program, note)
+	}
+	if err != nil {
+		return err
+	}
+	file, err := list(ctx, client, newMarker(promises, placed), c.ErrOrStderr())
 	if file != "" {
 		defer os.Remove(file) //nolint:errcheck // it is in the folder of temporary files
 	}
@@ -152,11 +158,7 @@ func list(ctx context.Context, client dynamic.Interface, marks *marker, stderr i
 	if err != nil {
 		return "", err
 	}
-	var each func(*unstructured.Unstructured)
-	if marks != nil {
-		each = marks.mark
-	}
-	notes, err := dump.Write(ctx, client, to, each)
+	notes, err := dump.Write(ctx, client, to, dump.Extra{Each: marks.mark, Objects: marks.standing.objects()})
 	for _, note := range notes {
 		fmt.Fprintf(stderr, "%s: %s\n", program, note)
 	}

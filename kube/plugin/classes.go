@@ -20,9 +20,10 @@ import (
 // This file has what the ServiceClasses of the cluster promise count in what is worked out of its list: their table is the one of --classes, and
 // each pod of the list names the class that it has, by its label, its priority and its namespace, as the scheduler has it.
 
-// marker marks the pods of a list.
+// marker has the nodes and pods of a list say what only the cluster knows of them.
 type marker struct {
-	promises   *classes.Promises
+	promises   *classes.Promises // nil where they do not count
+	standing   *standing
 	namespaces map[string]labels.Set
 }
 
@@ -47,8 +48,8 @@ func readClasses(ctx context.Context, client dynamic.Interface) (all []*v1alpha1
 	return all, "", nil
 }
 
-// promised makes a marker of the cluster's classes, and has the command take their table; nil where there are none, or the command is told which ones count. The file is to be removed.
-func promised(ctx context.Context, c *cobra.Command, client dynamic.Interface) (m *marker, file string, err error) {
+// promised are what the cluster's classes promise, whose table the command is to take; nil where there are none, or the command is told which ones count. The file is to be removed.
+func promised(ctx context.Context, c *cobra.Command, client dynamic.Interface) (p *classes.Promises, file string, err error) {
 	if flag := c.Flags().Lookup("classes"); flag == nil || flag.Changed {
 		return nil, "", nil
 	}
@@ -59,38 +60,47 @@ func promised(ctx context.Context, c *cobra.Command, client dynamic.Interface) (
 	if err != nil || len(all) == 0 {
 		return nil, "", err
 	}
-	m = newMarker(all)
+	p, _ = classes.Read(all)
 	to, err := os.CreateTemp("", "fairlead-classes-*.yaml")
 	if err != nil {
 		return nil, "", err
 	}
-	_, err = to.Write(m.promises.Alone().Encode())
+	_, err = to.Write(p.Alone().Encode())
 	if closed := to.Close(); err == nil {
 		err = closed
 	}
 	if err == nil {
 		err = c.Flags().Set("classes", to.Name())
 	}
-	return m, to.Name(), err
+	return p, to.Name(), err
 }
 
-func newMarker(all []*v1alpha1.ServiceClass) *marker {
-	promises, _ := classes.Read(all)
-	return &marker{promises, map[string]labels.Set{}}
+func newMarker(promises *classes.Promises, constraints *standing) *marker {
+	return &marker{promises, constraints, map[string]labels.Set{}}
 }
 
 // heldGate is the gate that a pod of the list stands behind which the scheduler holds for the class that it names.
 const heldGate = "fairlead.dev/class"
 
-// mark has a pod name its class. Namespaces come before pods.
+// mark marks a node or a pod. Namespaces come before pods.
 func (m *marker) mark(o *unstructured.Unstructured) {
 	switch o.GetKind() {
+	case "Node":
+		m.standing.markNode(o)
 	case "Namespace":
 		m.namespaces[o.GetName()] = o.GetLabels()
 		if o.GetLabels() == nil {
 			m.namespaces[o.GetName()] = labels.Set{}
 		}
 	case "Pod":
+		m.standing.markPod(o, m.namespaces)
+		m.markClass(o)
+	}
+}
+
+// markClass has a pod name its class, and stand behind a gate if it is held for the one that it names.
+func (m *marker) markClass(o *unstructured.Unstructured) {
+	if m.promises != nil {
 		set := o.GetLabels()
 		name, labelled := set[classes.Label]
 		priority, _, _ := unstructured.NestedInt64(o.Object, "spec", "priority") // 0 where nothing is said

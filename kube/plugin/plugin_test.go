@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	v1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -18,6 +19,10 @@ import (
 	"k8s.io/client-go/dynamic/fake"
 	clienttesting "k8s.io/client-go/testing"
 	kyaml "sigs.k8s.io/yaml"
+
+	"fairlead.dev/fairlead/kube/api/v1alpha1"
+	"fairlead.dev/fairlead/kube/classes"
+	"fairlead.dev/fairlead/kube/constraints"
 )
 
 // clientOf is a client of a cluster that has these objects, and in which these resources may not be listed.
@@ -355,7 +360,8 @@ func TestMarks(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	m := newMarker(all)
+	promises, _ := classes.Read(all)
+	m := newMarker(promises, standingOf(&constraints.Set{}))
 	pod := func(namespace, node string, labels map[string]any) *unstructured.Unstructured {
 		return &unstructured.Unstructured{Object: map[string]any{"kind": "Pod", "metadata": map[string]any{"namespace": namespace, "labels": labels}, "spec": map[string]any{"nodeName": node}}}
 	}
@@ -380,5 +386,65 @@ func TestMarks(t *testing.T) {
 	}
 	if table := string(m.promises.Alone().Encode()); strings.Index(table, "name: none") > strings.Index(table, "name: rest") {
 		t.Errorf("the default is not the last: %s", table)
+	}
+}
+
+// What constraints select, pods and nodes of the list say, and a pod that only such a constraint keeps off waits for it.
+func TestStandingConstraintsCount(t *testing.T) {
+	set, _ := constraints.Read(&constraints.Objects{
+		Namespaced: []*v1alpha1.PlacementConstraint{{
+			ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "alone"},
+			Spec:       v1alpha1.PlacementConstraintSpec{Constraint: v1alpha1.Constraint{Text: "{app=web, {app=web, 0, 0}, group:halls}: hard"}},
+		}},
+		Cluster: []*v1alpha1.ClusterPlacementConstraint{{
+			ObjectMeta: metav1.ObjectMeta{Name: "far"},
+			Spec: v1alpha1.ClusterPlacementConstraintSpec{
+				Constraint:        v1alpha1.Constraint{Text: "{app, {app=db, 0, 0}, zone}"},
+				SubjectNamespaces: &metav1.LabelSelector{MatchLabels: map[string]string{"team": "a"}},
+			},
+		}},
+		Groups: []*v1alpha1.NodeGroup{{ObjectMeta: metav1.ObjectMeta{Name: "halls"}, Spec: v1alpha1.NodeGroupSpec{Sets: []v1alpha1.NodeSet{{Name: "hall"}}}}},
+	})
+	s := standingOf(set)
+	m := newMarker(nil, s)
+	var list []any
+	for _, o := range s.objects() {
+		list = append(list, o)
+	}
+	for document := range strings.SplitSeq(`
+{apiVersion: v1, kind: Node, metadata: {name: n1, labels: {topology.kubernetes.io/zone: z}}, status: {allocatable: {cpu: "4", pods: "110"}}}
+---
+{apiVersion: v1, kind: Node, metadata: {name: n2}, status: {allocatable: {cpu: "4", pods: "110"}}}
+---
+{apiVersion: v1, kind: Namespace, metadata: {name: shop, labels: {team: a}}}
+---
+{apiVersion: v1, kind: Pod, metadata: {name: web-0, namespace: shop, labels: {app: web}}, spec: {nodeName: n1, containers: [{resources: {requests: {cpu: "1"}}}]}}
+---
+{apiVersion: v1, kind: Pod, metadata: {name: web-1, namespace: shop, labels: {app: web}}, spec: {containers: [{resources: {requests: {cpu: "1"}}}]}}
+---
+{apiVersion: v1, kind: Pod, metadata: {name: web-2, namespace: other, labels: {app: web}}, spec: {containers: [{resources: {requests: {cpu: "1"}}}]}}
+`, "\n---\n") {
+		o := &unstructured.Unstructured{}
+		if err := kyaml.Unmarshal([]byte(document), &o.Object); err != nil {
+			t.Fatal(err)
+		}
+		m.mark(o)
+		list = append(list, o.Object)
+	}
+	text, err := kyaml.Marshal(map[string]any{"apiVersion": "v1", "kind": "List", "items": list})
+	if err != nil {
+		t.Fatal(err)
+	}
+	file := filepath.Join(t.TempDir(), "me.yaml")
+	if err := os.WriteFile(file, text, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("KUBECONFIG", filepath.Join(t.TempDir(), "none"))
+	var out, failed bytes.Buffer
+	code := Main([]string{"explain", "--cluster", "kubernetes:" + file}, genericiooptions.IOStreams{In: strings.NewReader(""), Out: &out, ErrOut: &failed})
+	for _, want := range []string{"1 pod waits:", "shop/web-1", "2 violate PlacementConstraint shop/alone: 1 counted, at most 0", "other/web-2 on n"} {
+		if code != 0 || !strings.Contains(out.String(), want) {
+			t.Errorf("%q is not in %s%s\n%s", want, &out, &failed, text)
+		}
 	}
 }
