@@ -132,8 +132,7 @@ type check struct {
 	kinds   map[metav1.Object]string
 
 	nodes []labels.Set            // nil where the caller may not list them
-	pods  map[string][]labels.Set // by namespace; those that are listed are here
-	all   bool                    // pods of all namespaces are
+	pods  map[string][]labels.Set // by namespace, the empty one being all, those that the caller may list
 	notes []string
 }
 

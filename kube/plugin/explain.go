@@ -197,10 +197,18 @@ func (r *reader) noSuch(ctx context.Context, of schema.GroupVersionResource, abo
 		case len(names) == 0:
 			hint = "; there is none in that namespace, -n names another"
 		default:
-			hint = fmt.Sprintf("; there %s, such as %s", map[bool]string{true: "is 1", false: fmt.Sprintf("are %d", len(names))}[len(names) == 1], names[0])
+			hint = fmt.Sprintf("; there %s, such as %s", are(len(names)), names[0])
 		}
 	}
 	return errors.New("there is no " + about.String() + hint)
+}
+
+// are says that there are so many.
+func are(n int) string {
+	if n == 1 {
+		return "is 1"
+	}
+	return fmt.Sprintf("are %d", n)
 }
 
 // completePods offers the pods of the namespace to a shell.

@@ -8,7 +8,6 @@ import (
 	"io"
 	"math"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -262,7 +261,5 @@ func (p *promise) sentence() string {
 	if p.Target == "-" {
 		return fmt.Sprintf("Nothing is promised to %s any more.", p.Workload)
 	}
-	var b strings.Builder
-	fmt.Fprintf(&b, "Promised to %s by class %s: %s of its time; it has had %s, with a slack of %s, and %d of %d replicas are at risk.", p.Workload, p.Class, p.Target, p.Available, p.Slack, p.AtRisk, p.Replicas)
-	return b.String()
+	return fmt.Sprintf("Promised to %s by class %s: %s of its time; it has had %s, with a slack of %s, and %d of %d replicas are at risk.", p.Workload, p.Class, p.Target, p.Available, p.Slack, p.AtRisk, p.Replicas)
 }
