@@ -1,6 +1,10 @@
 package manifest
 
-import "slices"
+import (
+	"bytes"
+	"encoding/json"
+	"slices"
+)
 
 // This file is the objects, their fields called as in Kubernetes.
 
@@ -79,8 +83,23 @@ type Spec struct {
 // Rule is what a PlacementConstraint says, or a PodDisruptionBudget.
 type Rule struct {
 	Owner      string `json:"owner,omitempty"`
-	Constraint string `json:"constraint,omitempty"`
+	Constraint Said   `json:"constraint,omitempty"`
 	Disruption
+}
+
+// Said is what a PlacementConstraint says as a text; OfAPI where it is one of the API's.
+type Said string
+
+// OfAPI is what an object of fairlead.dev/v1alpha1 says, of which nothing is read.
+const OfAPI Said = "{}"
+
+// UnmarshalJSON reads a text, or passes over an object.
+func (s *Said) UnmarshalJSON(text []byte) error {
+	if bytes.HasPrefix(text, []byte("{")) {
+		*s = OfAPI
+		return nil
+	}
+	return json.Unmarshal(text, (*string)(s))
 }
 
 // Controller is what makes pods: how many, and what they are like.

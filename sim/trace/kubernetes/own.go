@@ -55,9 +55,9 @@ func jsonOf(texts any) string {
 
 // takeConstraint reads a constraint of our own.
 func (s *Source) takeConstraint(o *manifest.Object) error {
-	c, err := constraint.ParseArriving(o.Spec.Constraint)
+	c, err := constraint.ParseArriving(string(o.Spec.Constraint))
 	if err != nil {
-		return manifest.Wrong("spec.constraint", "a constraint such as {web, {web, 0, 0}, rack}: hard", o.Spec.Constraint)
+		return manifest.Wrong("spec.constraint", "a constraint such as {web, {web, 0, 0}, rack}: hard", string(o.Spec.Constraint))
 	}
 	if o.Metadata.Name == "" {
 		return manifest.Wrong("metadata.name", "a name", "")
