@@ -34,6 +34,7 @@ type shadowing struct {
 	days       []shadow.Day // that are over, the latest first
 	midnight   time.Time    // when the present one is
 	counted    shadow.Sums  // that the metrics have
+	changed    bool         // something happened since
 }
 
 // newShadowing is nil unless the configuration asks for a shadow.
@@ -72,6 +73,7 @@ func (h *shadowing) follow(core *recording.Recorder, call shadow.Call) {
 	if h == nil {
 		return
 	}
+	h.changed = h.changed || len(call.In)+len(call.Out) > 0
 	call.View, call.Rounds = core.View(), core.Counts().Rounds
 	for _, o := range h.comparison.Follow(&call) {
 		if o.Same || o.Kind == shadow.OtherNode {
@@ -85,6 +87,7 @@ func (h *shadowing) due(ctx context.Context) {
 	if h == nil {
 		return
 	}
+	h.changed = false
 	now := h.comparison.Sums()
 	h.s.Metrics.Shadow.Count(metrics.Shadowed{
 		Same: now.Same - h.counted.Same, Different: now.Different - h.counted.Different, Unplaced: now.Unplaced - h.counted.Unplaced, Earlier: now.Earlier - h.counted.Earlier,
@@ -106,12 +109,16 @@ func sideSince(now, counted *shadow.Side) metrics.ShadowSide {
 	}
 }
 
-// wake is when the day ends.
+// wake is when due is to be called although nothing happens.
 func (h *shadowing) wake() cluster.Time {
 	if h == nil {
 		return cluster.Never
 	}
-	return max(cluster.Time(h.midnight.Sub(h.s.began)/time.Microsecond), h.s.tally.at+countEvery) // which is when due is called
+	wake := h.s.tally.at + countEvery
+	if !h.changed {
+		wake = max(wake, cluster.Time(h.midnight.Sub(h.s.began)/time.Microsecond))
+	}
+	return wake
 }
 
 // asked is where the loop is asked for a report; nil of none that is a shadow.
