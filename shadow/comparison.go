@@ -5,7 +5,6 @@ import (
 	"time"
 
 	"fairlead.dev/fairlead/cluster"
-	"fairlead.dev/fairlead/report"
 	"fairlead.dev/fairlead/sched"
 )
 
@@ -62,12 +61,11 @@ type watched struct {
 	since  cluster.Time // when it could be placed
 	rounds int64        // that had been made by then
 	waits  bool         // in the core
-	// decided says that there is a decision, for the node, by name as its row may be another's by the time that it is asked for; of the attempt, but where others are to leave first.
+	// decided says that there is a decision; of the attempt, but where others are to leave first.
 	decided bool
 	attempt uint32
-	row     cluster.NodeID
-	node    string
-	at      cluster.Time
+	at      cluster.Time // of the call that brought it
+	out     cluster.Time // when it could have been carried out: the time of the next call
 	taken   cluster.Time // when it was taken back; Never if it was not
 	choice  Choice
 }
@@ -94,6 +92,7 @@ type turn struct {
 	placed   []cluster.TaskID // by us
 	bound    []cluster.TaskID // by them
 	taken    []*watched
+	decided  []*watched // which are out when the next call is made
 	outcomes []Outcome
 }
 
@@ -113,6 +112,10 @@ func (c *Comparison) Follow(call *Call) []Outcome {
 		c.rounds = 0
 	}
 	c.view, c.now = call.View, call.At
+	for _, w := range c.turn.decided {
+		w.out = c.now
+		w.choice.Latency = seconds(w.out - w.since)
+	}
 	c.turn = turn{placed: c.turn.placed[:0], bound: c.turn.bound[:0], taken: c.turn.taken[:0], outcomes: c.turn.outcomes[:0]}
 	for _, e := range call.In {
 		c.happened(e, call.Snapshot)
@@ -207,9 +210,9 @@ func (c *Comparison) decide(t cluster.TaskID, seq cluster.Seq, n cluster.NodeID)
 		w = &watched{seq: seq, since: c.now, rounds: c.rounds}
 		c.tasks[t] = w
 	}
-	w.decided, w.attempt, w.at, w.taken = true, 0, c.now, cluster.Never
-	w.row, w.node = n, c.view.NodeSpec(n).Name
-	w.choice = Choice{Node: w.node, Latency: seconds(c.now - w.since)}
+	w.decided, w.attempt, w.at, w.out, w.taken = true, 0, c.now, c.now, cluster.Never
+	w.choice = Choice{Node: c.view.NodeSpec(n).Name} // by name, as the row may be another's by the time that it is asked for
+	c.turn.decided = append(c.turn.decided, w)
 	c.count(func(t *tally) { t.Decided++ })
 	return w
 }
@@ -243,17 +246,24 @@ func (c *Comparison) reserveGang(by cluster.TaskID) {
 
 // judge looks at what the call has brought, now that all of it is done.
 func (c *Comparison) judge() {
-	ours := opening{view: c.view, came: c.turn.placed}
-	for _, t := range c.turn.placed {
+	ours, theirs := arrivals{view: c.view}, arrivals{view: c.view, real: true}
+	for _, t := range slices.Backward(c.turn.placed) {
 		task := c.view.Task(t)
 		if w := c.of(t, task.Seq); w != nil && task.Node != cluster.NoNode {
-			w.choice.Opened = ours.opens(task.Node)
-			w.choice.HardViolated, w.choice.SoftViolated = violates(c.view, t)
+			ours.look(t, &w.choice)
+			w.choice.HardViolated, w.choice.SoftViolated = violates(c.view, t, func(cluster.ConstraintID) bool { return false })
 		}
 	}
-	theirs := opening{view: c.view, came: c.turn.bound}
-	for _, t := range c.turn.bound {
-		c.bound(t, &theirs)
+	bound := make([]Outcome, len(c.turn.bound))
+	for i, t := range slices.Backward(c.turn.bound) {
+		if bound[i].Task = t; c.isBound(t) {
+			theirs.look(t, &bound[i].Theirs)
+		}
+	}
+	for i := range bound {
+		if c.isBound(bound[i].Task) {
+			c.bound(&bound[i])
+		}
 	}
 	for _, w := range c.turn.taken {
 		if w.decided && w.taken < w.at+Holds {
@@ -262,18 +272,18 @@ func (c *Comparison) judge() {
 	}
 }
 
-// bound compares what became of a task that they have placed.
-func (c *Comparison) bound(t cluster.TaskID, theirs *opening) {
+// isBound reports whether a task that they have placed is there, and one of those that are watched.
+func (c *Comparison) isBound(t cluster.TaskID) bool {
 	task := c.view.Task(t)
-	if task.Phase == cluster.Absent || task.Node == cluster.NoNode || c.view.Job(task.Job).Foreign {
-		return // it is gone again, or it is none of those that are watched
-	}
-	w, n := c.of(t, task.Seq), task.Node
-	o := Outcome{Task: t}
-	o.Job = c.view.Job(task.Job).Name
-	o.Theirs.Node = c.view.NodeSpec(n).Name
-	o.Theirs.Fill = fill(c.view, t, n)
-	o.Theirs.HardViolated, o.Theirs.SoftViolated = violates(c.view, t)
+	return task.Phase != cluster.Absent && task.Node != cluster.NoNode && !c.view.Job(task.Job).Foreign
+}
+
+// bound compares what became of a task that they have placed.
+func (c *Comparison) bound(o *Outcome) {
+	task := c.view.Task(o.Task)
+	w := c.of(o.Task, task.Seq)
+	o.Job, o.Theirs.Node = c.view.Job(task.Job).Name, c.view.NodeSpec(task.Node).Name
+	o.Theirs.HardViolated, o.Theirs.SoftViolated = violates(c.view, o.Task, c.concerned)
 	if w != nil {
 		o.Theirs.Latency = seconds(c.now - w.since)
 	}
@@ -285,35 +295,29 @@ func (c *Comparison) bound(t cluster.TaskID, theirs *opening) {
 		o.Kind = Unplaced
 		c.count(func(t *tally) { t.Bound, t.Unplaced = t.Bound+1, t.Unplaced+1 })
 	default:
-		o.Same = w.node == o.Theirs.Node
-		c.compare(t, w, &o, theirs)
+		o.Ours = w.choice
+		o.Same = w.choice.Node == o.Theirs.Node
+		c.compare(w, o)
 	}
 	if !o.Same {
 		if c.Adds != nil {
-			c.Adds(t, &o.Difference)
+			c.Adds(o.Task, &o.Difference)
 		}
 		c.keep(&o.Difference)
 	}
 	if w != nil {
 		w.decided = false // it is done, and was not taken back
 	}
-	delete(c.tasks, t)
-	c.turn.outcomes = append(c.turn.outcomes, o)
+	delete(c.tasks, o.Task)
+	c.turn.outcomes = append(c.turn.outcomes, *o)
 }
 
-// compare compares a task for which both have decided.
-func (c *Comparison) compare(t cluster.TaskID, w *watched, o *Outcome, theirs *opening) {
-	task := c.view.Task(t)
-	o.Ours = w.choice
-	if o.Same {
-		o.Ours.Fill = o.Theirs.Fill
-		o.Theirs.Opened, o.Theirs.HardViolated, o.Theirs.SoftViolated = o.Ours.Opened, o.Ours.HardViolated, o.Ours.SoftViolated
-	} else {
+// compare counts a task for which both have decided.
+func (c *Comparison) compare(w *watched, o *Outcome) {
+	if !o.Same {
 		o.Kind = OtherNode
-		o.Theirs.Opened = theirs.opens(task.Node)
-		o.Ours.Fill = c.fillOf(w, t, o.Theirs.Fill)
 	}
-	ours, their := w.at-w.since, c.now-w.since
+	ours, theirs := w.out-w.since, c.now-w.since
 	c.count(func(t *tally) {
 		t.Bound++
 		if o.Same {
@@ -322,19 +326,12 @@ func (c *Comparison) compare(t cluster.TaskID, w *watched, o *Outcome, theirs *o
 			t.Different++
 		}
 		t.ours.add(&t.Ours, ours, &o.Ours)
-		t.theirs.add(&t.Theirs, their, &o.Theirs)
+		t.theirs.add(&t.Theirs, theirs, &o.Theirs)
 	})
+	task := c.view.Task(o.Task)
 	if class := &c.view.Classes()[task.Class]; class.Promises() {
-		c.gained[t] = gain{task.Seq, c.now - w.at}
+		c.gained[o.Task] = gain{task.Seq, c.now - w.out}
 	}
-}
-
-// fillOf is how full the node that we had decided is with the task, which is on another one; of a node that is gone by now it is that of the other.
-func (c *Comparison) fillOf(w *watched, t cluster.TaskID, other report.Number) report.Number {
-	if c.view.NodeLive(w.row) && c.view.NodeSpec(w.row).Name == w.node {
-		return fill(c.view, t, w.row)
-	}
-	return other
 }
 
 // keep keeps a difference among the last ones.

@@ -91,6 +91,11 @@ func (w *watched) step(after cluster.Time, in ...cluster.Event) []sched.Decision
 	w.now += after
 	out, _, err := w.core.Step(w.now, in, nil)
 	w.followed(false, in, out, err)
+	if len(out) > 0 { // they are out by then
+		w.now += cluster.Second / 4
+		_, err := w.core.Observe(w.now, nil, nil)
+		w.followed(false, nil, nil, err)
+	}
 	return out
 }
 
@@ -168,8 +173,8 @@ func TestSameAndDifferent(t *testing.T) {
 
 	r := w.report()
 	expect(t, "the count", counts(&r.Sums), "decided 2, bound 2: same 1, different 1, unplaced 0, earlier 0; refused 0")
-	expect(t, "our latency", r.Sums.Ours.Latency.Max, 0)
-	expect(t, "their latency", fmt.Sprint(r.Sums.Theirs.Latency.Mean, r.Sums.Theirs.Latency.Max), "3 4")
+	expect(t, "our latency", r.Sums.Ours.Latency.Max, 0.25)
+	expect(t, "their latency", fmt.Sprint(r.Sums.Theirs.Latency.Mean, r.Sums.Theirs.Latency.Max), "3.25 4.25")
 	expect(t, "nodes opened", fmt.Sprint(r.Sums.Ours.NodesOpened, r.Sums.Theirs.NodesOpened), "1 2")
 	expect(t, "fill", fmt.Sprint(r.Sums.Ours.Fill, r.Sums.Theirs.Fill), "0.875 0.4375") // .75 and 1, .75 and 1/8
 	expect(t, "nodes in use", r.Now.InUse, 2)
@@ -177,8 +182,30 @@ func TestSameAndDifferent(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	expect(t, "the difference", string(text), `[{"kind":"node","at":"2026-12-01T11:00:08Z","job":"shop/web",`+
-		`"ours":{"node":"n0","latency_s":0,"fill":1},"theirs":{"node":"n2","latency_s":4,"opened":true,"fill":0.125}}]`)
+	expect(t, "the difference", string(text), `[{"kind":"node","at":"2026-12-01T11:00:08.5Z","job":"shop/web",`+
+		`"ours":{"node":"n0","latency_s":0.25,"fill":1},"theirs":{"node":"n2","latency_s":4.25,"opened":true,"fill":0.125}}]`)
+}
+
+// Of several that come at once each is looked at as if those after it were not there yet, on either side; and what we have decided is not there for theirs.
+func TestBatch(t *testing.T) {
+	w := watch(t)
+	var in []cluster.Event
+	for range 2 {
+		_, comes := w.comes(0, 0)
+		in = append(in, comes...)
+	}
+	out := w.step(cluster.Second, in...)
+	expect(t, "the nodes", fmt.Sprint(out[0].Node, out[1].Node), "0 0")
+	w.step(cluster.Second, append(elsewhere(out[0], 1), elsewhere(out[1], 1)...)...)
+	_, in = w.comes(0, 0)
+	d := w.step(cluster.Second, in...)[0]
+	_, in = w.comes(1, 0)
+	e := w.step(cluster.Second, in...)[0]
+	expect(t, "the nodes", fmt.Sprint(d.Node, e.Node), "0 0")
+	w.step(cluster.Second, elsewhere(d, e.Node)...) // to where they have nobody
+	r := w.report()
+	expect(t, "nodes opened", fmt.Sprint(r.Sums.Ours.NodesOpened, r.Sums.Theirs.NodesOpened), "2 2")
+	expect(t, "fill", fmt.Sprint(r.Sums.Ours.Fill, r.Sums.Theirs.Fill), "0.333333 0.333333") // a quarter, a half and a quarter of n0; of n1, and of n0
 }
 
 // Of what they bind before a round, or where we find no place, nothing is compared, and it is counted.
@@ -211,11 +238,11 @@ func TestTakenBack(t *testing.T) {
 	expect(t, "the count", counts(ptr(w.live.Sums())), "decided 2, bound 0: same 0, different 0, unplaced 0, earlier 0; refused 1")
 	expect(t, "how many they have wait", w.live.Report().Now.TheyWait, 1)
 
-	w.step(shadow.Holds, cluster.BindRefused{Task: task, Attempt: d.Attempt + 1}, cluster.TaskGated{Task: task, Seq: d.Seq})
+	w.step(shadow.Holds-cluster.Second/4, cluster.BindRefused{Task: task, Attempt: d.Attempt + 1}, cluster.TaskGated{Task: task, Seq: d.Seq})
 	w.step(cluster.Minute, cluster.TaskFound{Task: task, Seq: d.Seq, Node: 2})
 	r := w.report()
 	expect(t, "the count", counts(&r.Sums), "decided 2, bound 1: same 0, different 1, unplaced 0, earlier 0; refused 1")
-	expect(t, "latencies", fmt.Sprint(r.Sums.Ours.Latency.Max, r.Sums.Theirs.Latency.Max), "1 121")
+	expect(t, "latencies", fmt.Sprint(r.Sums.Ours.Latency.Max, r.Sums.Theirs.Latency.Max), "1.5 121.25")
 }
 
 func ptr[T any](v T) *T { return &v }

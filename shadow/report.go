@@ -53,15 +53,17 @@ type Sums struct {
 	Theirs  Side  `json:"theirs"`
 }
 
-// Side is what one of the two did. All but Preemptions, Victims and Moves is of the pods that are compared, so that both sides are of the same pods, on the same cluster.
+// Side is what one of the two did. All but Preemptors, Victims and Moves is of the pods that are compared, so that both sides are of the same pods. Our choice is seen beside what we had decided by then and is not bound
+// yet, theirs beside the pods that are bound: each has its own under way.
 type Side struct {
-	// Latency is from when a pod could be placed to our decision, or until their bind was seen: in seconds. Absent where nothing is compared.
+	// Latency is from when a pod came to wait to when our decision could have been carried out, or until their bind was seen: in seconds. What others take to leave for a pod is not in ours. Absent where nothing is compared.
 	Latency *report.Distribution `json:"latency_s,omitempty"`
 	// NodesOpened is how many pods came to a node that had no other pod.
 	NodesOpened int64 `json:"nodes_opened"`
 	// Fill is how full the chosen nodes are with the pod, in the mean: the largest share taken of anything that the pod asks for. More is tighter.
 	Fill report.Number `json:"fill"`
-	// HardViolated and SoftViolated are pods for which a required rule between pods (affinity, anti-affinity, hard spread), or a preferred one, does not hold on the node.
+	// HardViolated and SoftViolated are pods for which a required rule between pods (affinity, anti-affinity, hard spread), or a preferred one, does not hold on the node. Of theirs a rule is left out while decisions of
+	// ours that are not bound yet have a part in it.
 	HardViolated int64 `json:"hard_violated"`
 	SoftViolated int64 `json:"soft_violated"`
 	// Preemptors are pods for which others were to leave, and Victims those others. Of theirs only victims are seen.

@@ -38,7 +38,9 @@ func (s *samples) add(to *Side, latency cluster.Time, c *Choice) {
 // side is what is said of one of the two.
 func (s *samples) side(of Side) Side {
 	of.Latency = s.latency.Distribution()
-	of.Fill = report.Ratio(float64(s.fill)/millionth, float64(s.latency.Count()))
+	if n := int64(s.latency.Count()); n > 0 {
+		of.Fill = report.Number(float64((s.fill+n/2)/n) / millionth)
+	}
 	return of
 }
 
@@ -166,7 +168,7 @@ func (c *Comparison) sooner(t cluster.TaskID, seq cluster.Seq, of *cluster.Accou
 		by = g.by
 	}
 	if w := c.of(t, seq); w != nil && w.stands(c.now) {
-		by += c.now - w.at
+		by += c.now - w.out
 	}
 	by = min(by, of.Overhead+of.Waiting)
 	starting := min(by, of.Overhead) // as a task does for which we have decided

@@ -147,6 +147,9 @@ func (s *Scheduler) step(ctx context.Context) cluster.Time {
 		return s.epochs.mistakes.complain(ctx, s.now(), err)
 	}
 	s.carryOut(ctx, decisions, began)
+	if notesOf(s) != nil && len(decisions) > 0 {
+		return min(wake, sayOut(ctx, s))
+	}
 	return wake
 }
 

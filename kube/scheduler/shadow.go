@@ -187,6 +187,17 @@ func Shadow(ctx context.Context, s *Scheduler) (*shadow.Report, error) {
 // notesOf takes the decisions of a shadow; nil of a scheduler that carries them out.
 func notesOf(s *Scheduler) *world.Notes { return s.world.Binds().Notes() }
 
+// sayOut has a call on the core, and so the recording, say when decisions could have been carried out, which is when binds would be sent. It returns when to turn again.
+func sayOut(ctx context.Context, s *Scheduler) cluster.Time {
+	began := s.Clock.Now()
+	decisions, err := s.epochs.observe(s.now(), nil)
+	if err != nil {
+		return s.epochs.mistakes.complain(ctx, s.now(), err)
+	}
+	s.carryOut(ctx, decisions, began)
+	return cluster.Never
+}
+
 // spare takes decisions to evict to a shadow's world.
 func spare(notes *world.Notes, decisions []sched.Decision) {
 	for _, d := range decisions {
