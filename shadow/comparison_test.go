@@ -304,3 +304,39 @@ func TestDifferencesAreBounded(t *testing.T) {
 		t.Errorf("%d differences, the first at %v of %v", len(r.Differences), r.Differences[0].At, r.Until)
 	}
 }
+
+// What is printed has both sides, and names who differs.
+func TestWrite(t *testing.T) {
+	w := watch(t)
+	_, in := w.comes(1, 0)
+	d := w.step(cluster.Second, in...)[0]
+	w.step(2*cluster.Second, elsewhere(d, 2)...)
+	large, in := w.comes(2, 0)
+	w.step(cluster.Second, in...)
+	w.step(cluster.Second, cluster.TaskFound{Task: large, Seq: cluster.Seq(large), Node: 1})
+	var out strings.Builder
+	if err := w.report().Write(&out); err != nil {
+		t.Fatal(err)
+	}
+	want := `shadow of d, from 2026-12-01T11:00:00Z to 2026-12-01T11:00:05Z
+2 pods bound: 0 on the same node, 1 on another one, 1 for which we found no place, 0 before we looked
+
+                               ours  theirs
+                 latency p50  250ms   2.25s
+                 latency p99  250ms   2.25s
+            nodes as full as   75 %  37.5 %
+                nodes opened      1       1
+         hard rules violated      0       0
+         soft rules violated      0       0
+  pods that leave for others      0       0
+              pods that move      0       0
+          pods that wait now      0       0
+
+the last differences  ours      theirs
+shop/web              no place  n1
+shop/web              n0        n2
+`
+	if diff := cmp.Diff(want, out.String()); diff != "" {
+		t.Errorf("printed (-want +got):\n%s", diff)
+	}
+}
