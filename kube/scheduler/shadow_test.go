@@ -10,6 +10,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	v1 "k8s.io/api/core/v1"
+	schedulingv1beta1 "k8s.io/api/scheduling/v1beta1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 
 	"fairlead.dev/fairlead/kube/config"
@@ -192,6 +194,49 @@ func TestShadowEvictsNobody(t *testing.T) {
 	})
 }
 
+// A gang for which others were to leave is decided for as a whole, once.
+func TestShadowGang(t *testing.T) {
+	group := &schedulingv1beta1.PodGroup{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "gang", UID: "uid-gang"}, Spec: schedulingv1beta1.PodGroupSpec{
+		SchedulingPolicy: schedulingv1beta1.PodGroupSchedulingPolicy{Gang: &schedulingv1beta1.GangSchedulingPolicy{MinCount: 2}},
+	}}
+	member := func(i int) *v1.Pod {
+		p := plain(i, 100, 2)
+		p.Spec.SchedulingGroup = &v1.PodSchedulingGroup{PodGroupName: &group.Name}
+		return p
+	}
+	inShadow(t, []runtime.Object{smallNode(0, 2), smallNode(1, 2), on(0, plain(8, 0, 2)), on(1, plain(9, 0, 2)), group}, func(b *bubble) {
+		b.create(member(1), member(2))
+		b.pass(5 * time.Minute)
+		r := b.expectCounts("decided 2, bound 0: same 0, different 0, unplaced 0, earlier 0; refused 0")
+		if r.Sums.Ours.Victims != 2 || r.Now.TheyWait != 2 || r.Now.WeWait != 0 {
+			b.t.Errorf("%d victims, they have %d wait, we %d, want 2, 2 and none", r.Sums.Ours.Victims, r.Now.TheyWait, r.Now.WeWait)
+		}
+		for _, name := range []string{"pod-8", "pod-9"} {
+			if err := b.api.remove(name); err != nil {
+				b.t.Fatal(err)
+			}
+		}
+		b.place("pod-1", "node-0")
+		b.place("pod-2", "node-1")
+		b.pass(2 * time.Second)
+		if r := b.shadow(); r.Sums.Same+r.Sums.Different != 2 {
+			b.t.Errorf("%+v, want both compared", r.Sums)
+		}
+	})
+}
+
+// Devices are not set aside for what is only noted, as that would be written: two pods may be meant to have the same one.
+func TestShadowSetsNothingAside(t *testing.T) {
+	inShadow(t, append(devices("node-0", 1), bigNode(0)), func(b *bubble) {
+		b.create(claiming(0))
+		b.pass(2 * time.Second)
+		b.expectCounts("decided 1, bound 0: same 0, different 0, unplaced 0, earlier 0; refused 0")
+		b.place("gpu-0", "node-0")
+		b.pass(2 * time.Second)
+		b.expectCounts("decided 1, bound 1: same 1, different 0, unplaced 0, earlier 0; refused 0")
+	})
+}
+
 // What the other scheduler nominates for a pod is not made ours.
 func TestShadowHeedsNoNominations(t *testing.T) {
 	inShadow(t, []runtime.Object{smallNode(0, 2), smallNode(1, 4)}, func(b *bubble) {
@@ -230,16 +275,27 @@ func TestShadowNextCore(t *testing.T) {
 	})
 }
 
-// The sums of a day are kept when it is over.
+// The sums of a day are kept when it is over. (The day ends early: upstream's metrics tick every second, and 24 hours take long.)
 func TestShadowDays(t *testing.T) {
-	inShadow(t, []runtime.Object{smallNode(0, 2)}, func(b *bubble) {
+	c := config.Default()
+	c.Profiles[0].Mode = config.Shadow
+	inBubbleOf(t, c, []runtime.Object{smallNode(0, 2)}, func(b *bubble) {
+		if h := b.epochs.shadow; !h.midnight.Equal(b.began.Add(24 * time.Hour)) { // a bubble begins at midnight
+			b.t.Errorf("the day ends at %v", h.midnight)
+		}
+		b.epochs.shadow.midnight = b.began.Add(time.Minute)
+		b.run()
+		b.pass(time.Second)
 		b.create(plain(1, 0, 2))
 		b.pass(time.Second)
 		b.place("pod-1", "node-0")
-		b.pass(48 * time.Hour)
+		b.pass(2 * time.Minute) // in which nothing happens
 		r := b.shadow()
-		if len(r.Days) != 2 || r.Days[1].Sums.Same != 1 || r.Days[0].Sums.Bound != 0 || r.Days[1].Until.Hour() != 0 || r.Days[1].Until.Minute() != 0 {
+		if len(r.Days) != 1 || r.Days[0].Sums.Same != 1 || !r.Days[0].Until.Equal(b.began.Add(time.Minute)) || r.Sums.Same != 1 {
 			b.t.Errorf("the days are %+v", r.Days)
+		}
+		if !b.epochs.shadow.midnight.Equal(b.began.Add(24 * time.Hour)) {
+			b.t.Errorf("the next day ends at %v", b.epochs.shadow.midnight)
 		}
 	})
 }
