@@ -35,9 +35,10 @@ func policyOf(l recording.Lane) (sched.Policy, error) {
 
 func header() recording.Header {
 	return recording.Header{
-		Origin: time.Date(2026, 12, 1, 11, 0, 0, 0, time.UTC),
-		Kinds:  []cluster.Kind{{Name: "cpu", Unit: "cores", PerUnit: 1000}},
-		Lanes:  []recording.Lane{{Name: "d", User: "d", Policy: "fairlead", Seed: 1}},
+		Origin:  time.Date(2026, 12, 1, 11, 0, 0, 0, time.UTC),
+		Kinds:   []cluster.Kind{{Name: "cpu", Unit: "cores", PerUnit: 1000}},
+		Classes: []cluster.Class{{Name: "none"}, {Name: "gold", Importance: 1, Availability: cluster.Whole / 10 * 9}},
+		Lanes:   []recording.Lane{{Name: "d", User: "d", Policy: "fairlead", Seed: 1}},
 	}
 }
 
@@ -61,7 +62,7 @@ func (w *watched) begin() {
 	if err != nil {
 		w.t.Fatal(err)
 	}
-	core, err := sched.New(cluster.NewState(h.Kinds, nil), h.Lanes[0].Of(policy))
+	core, err := sched.New(cluster.NewState(h.Kinds, h.Classes), h.Lanes[0].Of(policy))
 	if err != nil {
 		w.t.Fatal(err)
 	}
@@ -290,6 +291,42 @@ func TestNextCore(t *testing.T) {
 	if day := w.live.Cut(w.now); day.Sums.Bound != 1 || w.live.Cut(w.now).Sums.Bound != 0 || w.live.Sums().Bound != 1 {
 		t.Errorf("the day is %+v", day)
 	}
+}
+
+// A promise that they break by binding late is kept had the task begun when we decided; also while they have not bound it yet, and after the world has taken the decision back.
+func TestPromises(t *testing.T) {
+	w := watch(t)
+	gold := func(shape cluster.ShapeID) (cluster.TaskID, []cluster.Event) {
+		task, in := w.comes(shape, 0)
+		submitted := in[0].(cluster.TaskSubmitted)
+		submitted.Class = 1
+		in[0] = submitted
+		return task, in
+	}
+	broken := func(what string, tasks, ours, theirs int64) {
+		t.Helper()
+		p := w.live.Report().Now.Promises
+		if len(p) != 1 || p[0] != (shadow.Promise{Class: "gold", Target: 0.9, Tasks: tasks, BrokenOurs: ours, BrokenTheirs: theirs}) {
+			t.Errorf("%s: %+v, want %d of gold, and %d and %d broken", what, p, tasks, ours, theirs)
+		}
+	}
+	_, in := gold(0)
+	d := w.step(cluster.Second, in...)[0]
+	w.step(10 * cluster.Second)
+	broken("decided", 1, 0, 1)
+	w.step(0, elsewhere(d, 1)...)
+	w.step(10 * cluster.Second)
+	broken("bound late", 1, 0, 1)
+	_, in = gold(2) // which fits nowhere
+	w.step(cluster.Second, in...)
+	w.step(10 * cluster.Second)
+	broken("never decided", 2, 1, 2)
+	_, in = gold(0)
+	d = w.step(cluster.Second, in...)[0]
+	w.step(shadow.Holds, cluster.BindRefused{Task: d.Task, Attempt: d.Attempt}, cluster.TaskGated{Task: d.Task, Seq: d.Seq})
+	w.step(cluster.Second)
+	broken("taken back", 3, 1, 3)
+	w.report()
 }
 
 // The latest differences are kept, and no more.
