@@ -2,6 +2,7 @@ package scheduler
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"slices"
@@ -303,7 +304,7 @@ func TestShadowDays(t *testing.T) {
 // Who is no shadow says so.
 func TestNoShadow(t *testing.T) {
 	inBubble(t, nil, func(b *bubble) {
-		if _, err := Shadow(b.t.Context(), b.Scheduler); err != ErrNoShadow { //nolint:errorlint // it is not wrapped
+		if _, err := Shadow(b.t.Context(), b.Scheduler); !errors.Is(err, ErrNoShadow) {
 			b.t.Errorf("got %v", err)
 		}
 	})
@@ -316,7 +317,7 @@ func TestShadowThatDoesNotLead(t *testing.T) {
 	inBubbleOf(t, c, nil, func(b *bubble) {
 		ctx, cancel := context.WithTimeout(b.t.Context(), time.Second)
 		defer cancel()
-		if _, err := Shadow(ctx, b.Scheduler); err != ErrNotLeading { //nolint:errorlint // it is not wrapped
+		if _, err := Shadow(ctx, b.Scheduler); !errors.Is(err, ErrNotLeading) {
 			b.t.Errorf("got %v", err)
 		}
 	})
