@@ -329,6 +329,39 @@ func TestPromises(t *testing.T) {
 	w.report()
 }
 
+// Whoever breaks a rule is counted; of theirs, unless a decision of ours that is not bound yet has a part in the rule.
+func TestRulesViolated(t *testing.T) {
+	for _, hard := range []bool{true, false} {
+		t.Run(fmt.Sprint("hard ", hard), func(t *testing.T) {
+			w := watch(t)
+			db := []string{"db"}
+			apart := cluster.Constraint{Name: "apart", Hard: hard, Any: [][]cluster.Bound{{{Subject: db, Target: db, Max: 0, Group: cluster.EachNode}}}}
+			if !hard {
+				apart.Weight = cluster.DefaultWeight
+			}
+			w.step(0, cluster.ConstraintDefined{Spec: apart}, cluster.ShapeDefined{Shape: 9, Spec: cluster.Shape{Demand: cluster.Vector{1000}, Tags: db}})
+			var decided []sched.Decision
+			for range 3 {
+				_, in := w.comes(9, 0)
+				decided = append(decided, w.step(cluster.Second, in...)...)
+			}
+			w.step(cluster.Second, elsewhere(decided[0], 1)...)
+			w.step(cluster.Second, elsewhere(decided[1], 1)...) // beside the first; the third is ours to come
+			w.step(cluster.Second, elsewhere(decided[2], 1)...)
+			r := w.report()
+			broken := func(s *shadow.Side) int64 {
+				if hard {
+					return s.HardViolated
+				}
+				return s.SoftViolated
+			}
+			expect(t, "compared", r.Sums.Bound-r.Sums.Earlier-r.Sums.Unplaced, 3)
+			expect(t, "rules violated", fmt.Sprint(broken(&r.Sums.Ours), broken(&r.Sums.Theirs)), "0 1")
+			expect(t, "of the other kind", r.Sums.Theirs.HardViolated+r.Sums.Theirs.SoftViolated, 1)
+		})
+	}
+}
+
 // The latest differences are kept, and no more.
 func TestDifferencesAreBounded(t *testing.T) {
 	w := watch(t)
