@@ -24,6 +24,8 @@ type Call struct {
 	// View is the core's, after the call, and Rounds how many it has made by then.
 	View   *cluster.View
 	Rounds int64
+	// Undecided reports whether a task that waits has yet to be looked at, by a lane beside the core.
+	Undecided func(cluster.TaskID) bool
 }
 
 // Outcome is a task of the other scheduler that it has placed.
@@ -47,6 +49,7 @@ type Comparison struct {
 	day        tally
 	daily      cluster.Time // since when day counts
 	rounds     int64        // that the core had made before this call
+	fresh      []fresh      // who waits and was not looked at
 	turn       turn
 	last       []kept // the latest last
 	view       *cluster.View
@@ -59,7 +62,7 @@ type Comparison struct {
 type watched struct {
 	seq    cluster.Seq
 	since  cluster.Time // when it could be placed
-	rounds int64        // that had been made by then
+	looked bool         // a round has looked at it
 	waits  bool         // in the core
 	// decided says that there is a decision; of the attempt, but where others are to leave first.
 	decided bool
@@ -68,6 +71,12 @@ type watched struct {
 	out     cluster.Time // when it could have been carried out: the time of the next call
 	taken   cluster.Time // when it was taken back; Never if it was not
 	choice  Choice
+}
+
+// fresh is a task that no round has looked at.
+type fresh struct {
+	task cluster.TaskID
+	*watched
 }
 
 // stands reports whether what was decided is what we would have done, should the other scheduler place the task now.
@@ -109,7 +118,7 @@ func (c *Comparison) Follow(call *Call) []Outcome {
 	if call.Snapshot {
 		clear(c.tasks)
 		clear(c.gained)
-		c.rounds = 0
+		c.rounds, c.fresh = 0, nil
 	}
 	c.view, c.now = call.View, call.At
 	for _, w := range c.turn.decided {
@@ -124,6 +133,9 @@ func (c *Comparison) Follow(call *Call) []Outcome {
 		c.decided(&call.Out[i])
 	}
 	c.judge()
+	if call.Rounds > c.rounds {
+		c.look(call.Undecided)
+	}
 	c.rounds = call.Rounds
 	return c.turn.outcomes
 }
@@ -181,7 +193,20 @@ func (c *Comparison) waits(t cluster.TaskID, seq cluster.Seq) {
 	if w := c.of(t, seq); w != nil && w.decided && w.taken < w.at+Holds {
 		since = w.since
 	}
-	c.tasks[t] = &watched{seq: seq, since: since, rounds: c.rounds, waits: true, taken: cluster.Never}
+	w := &watched{seq: seq, since: since, waits: true, taken: cluster.Never}
+	c.tasks[t] = w
+	c.fresh = append(c.fresh, fresh{t, w})
+}
+
+// look takes in that a round was made, which has looked at all who wait, but for those who are undecided.
+func (c *Comparison) look(undecided func(cluster.TaskID) bool) {
+	c.fresh = slices.DeleteFunc(c.fresh, func(f fresh) bool {
+		if f.waits && c.tasks[f.task] == f.watched && undecided(f.task) {
+			return false
+		}
+		f.looked = f.waits
+		return true
+	})
 }
 
 // decided takes in a decision of ours.
@@ -207,7 +232,7 @@ func (c *Comparison) decided(d *sched.Decision) {
 func (c *Comparison) decide(t cluster.TaskID, seq cluster.Seq, n cluster.NodeID) *watched {
 	w := c.of(t, seq)
 	if w == nil {
-		w = &watched{seq: seq, since: c.now, rounds: c.rounds}
+		w = &watched{seq: seq, since: c.now}
 		c.tasks[t] = w
 	}
 	w.decided, w.attempt, w.at, w.out, w.taken = true, 0, c.now, c.now, cluster.Never
@@ -288,7 +313,7 @@ func (c *Comparison) bound(o *Outcome) {
 		o.Theirs.Latency = seconds(c.now - w.since)
 	}
 	switch {
-	case w == nil || !w.stands(c.now) && c.rounds <= w.rounds:
+	case w == nil || !w.stands(c.now) && !w.looked:
 		o.Kind = Earlier
 		c.count(func(t *tally) { t.Bound, t.Earlier = t.Bound+1, t.Earlier+1 })
 	case !w.stands(c.now):

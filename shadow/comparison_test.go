@@ -83,7 +83,7 @@ func (w *watched) followed(snapshot bool, in []cluster.Event, out []sched.Decisi
 	if err != nil {
 		w.t.Fatal(err)
 	}
-	w.live.Follow(&shadow.Call{At: w.now, Snapshot: snapshot, In: in, Out: out, View: w.core.View(), Rounds: w.core.Counts().Rounds})
+	w.live.Follow(&shadow.Call{At: w.now, Snapshot: snapshot, In: in, Out: out, View: w.core.View(), Rounds: w.core.Counts().Rounds, Undecided: w.core.Undecided})
 }
 
 // step has so much time pass, and then this happen.

@@ -147,9 +147,6 @@ func (s *Scheduler) step(ctx context.Context) cluster.Time {
 		return s.epochs.mistakes.complain(ctx, s.now(), err)
 	}
 	s.carryOut(ctx, decisions, began)
-	if notesOf(s) != nil && len(decisions) > 0 {
-		return min(wake, sayOut(ctx, s))
-	}
 	return wake
 }
 
@@ -190,4 +187,7 @@ func (s *Scheduler) carryOut(ctx context.Context, decisions []sched.Decision, be
 	s.leave(decisions)
 	s.Metrics.Evictions.WithoutPlacement(s.epochs.core.Counts().WithoutPlacement)
 	s.world.Exits().Storm().LeftForNobody(s.epochs.core.Counts().WithoutPlacement, s.now())
+	if notesOf(s) != nil && len(decisions) > 0 {
+		sayOut(ctx, s)
+	}
 }

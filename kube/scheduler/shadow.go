@@ -74,7 +74,7 @@ func (h *shadowing) follow(core *recording.Recorder, call shadow.Call) {
 		return
 	}
 	h.changed = h.changed || len(call.In)+len(call.Out) > 0
-	call.View, call.Rounds = core.View(), core.Counts().Rounds
+	call.View, call.Rounds, call.Undecided = core.View(), core.Counts().Rounds, core.Undecided
 	for _, o := range h.comparison.Follow(&call) {
 		if o.Same || o.Kind == shadow.OtherNode {
 			h.s.Metrics.Shadow.Compared(float64(o.Ours.Latency), float64(o.Theirs.Latency))
@@ -187,15 +187,15 @@ func Shadow(ctx context.Context, s *Scheduler) (*shadow.Report, error) {
 // notesOf takes the decisions of a shadow; nil of a scheduler that carries them out.
 func notesOf(s *Scheduler) *world.Notes { return s.world.Binds().Notes() }
 
-// sayOut has a call on the core, and so the recording, say when decisions could have been carried out, which is when binds would be sent. It returns when to turn again.
-func sayOut(ctx context.Context, s *Scheduler) cluster.Time {
+// sayOut has a call on the core, and so the recording, say when decisions could have been carried out, which is when binds would be sent.
+func sayOut(ctx context.Context, s *Scheduler) {
 	began := s.Clock.Now()
 	decisions, err := s.epochs.observe(s.now(), nil)
 	if err != nil {
-		return s.epochs.mistakes.complain(ctx, s.now(), err)
+		s.epochs.mistakes.complain(ctx, s.now(), err)
+		return
 	}
 	s.carryOut(ctx, decisions, began)
-	return cluster.Never
 }
 
 // spare takes decisions to evict to a shadow's world.
