@@ -41,15 +41,13 @@ type Comparison struct {
 	origin time.Time // time 0
 	// schedulers are those whose tasks are watched.
 	schedulers []string
-	since      cluster.Time
 	begun      bool
 	tasks      map[cluster.TaskID]*watched
 	gained     map[cluster.TaskID]gain
 	all        tally
 	day        tally
-	daily      cluster.Time // since when day counts
-	rounds     int64        // that the core had made before this call
-	fresh      []fresh      // who waits and was not looked at
+	rounds     int64   // that the core had made before this call
+	fresh      []fresh // who waits and was not looked at
 	turn       turn
 	last       []kept // the latest last
 	view       *cluster.View
@@ -113,7 +111,7 @@ func New(origin time.Time, schedulers ...string) *Comparison {
 // Follow takes in a call, and returns which tasks the other scheduler has placed by it; that is valid until the next call.
 func (c *Comparison) Follow(call *Call) []Outcome {
 	if !c.begun {
-		c.begun, c.since, c.daily = true, call.At, call.At
+		c.begun, c.all.since, c.day.since = true, call.At, call.At
 	}
 	if call.Snapshot {
 		clear(c.tasks)

@@ -12,6 +12,7 @@ import (
 // tally is what was summed up since some moment.
 type tally struct {
 	Sums
+	since        cluster.Time
 	ours, theirs samples
 }
 
@@ -56,7 +57,7 @@ func (c *Comparison) Sums() Sums { return c.all.sums() }
 
 // Report is what is known by now. The caller adds days.
 func (c *Comparison) Report() *Report {
-	r := &Report{Version: Version, Schedulers: c.schedulers, Since: c.wall(c.since), Until: c.wall(c.now), Sums: c.all.sums()}
+	r := &Report{Version: Version, Schedulers: c.schedulers, Since: c.wall(c.all.since), Until: c.wall(c.now), Sums: c.all.sums()}
 	for _, d := range slices.Backward(c.last) {
 		d.At = c.wall(d.at)
 		r.Differences = append(r.Differences, d.Difference)
@@ -69,8 +70,8 @@ func (c *Comparison) Report() *Report {
 
 // Cut ends the day, and returns what was summed up in it. Another one begins.
 func (c *Comparison) Cut(now cluster.Time) Day {
-	day := Day{Since: c.wall(c.daily), Until: c.wall(now), Sums: c.day.sums()}
-	c.daily, c.day = now, tally{}
+	day := Day{Since: c.wall(c.day.since), Until: c.wall(now), Sums: c.day.sums()}
+	c.day = tally{since: now}
 	return day
 }
 

@@ -14,6 +14,8 @@ import (
 	schedulingv1beta1 "k8s.io/api/scheduling/v1beta1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/client-go/dynamic"
+	dynamicfake "k8s.io/client-go/dynamic/fake"
 
 	"fairlead.dev/fairlead/kube/config"
 	"fairlead.dev/fairlead/policies"
@@ -26,11 +28,17 @@ import (
 // inShadow runs a test with a shadow that has begun, and records. In the end nothing was written but by the test, and the report is that of a replay.
 func inShadow(t *testing.T, objects []runtime.Object, test func(*bubble)) {
 	t.Helper()
+	inShadowWith(t, func(*Options) {}, objects, test)
+}
+
+// inShadowWith is inShadow of one whose options are changed.
+func inShadowWith(t *testing.T, change func(*Options), objects []runtime.Object, test func(*bubble)) {
+	t.Helper()
 	dir := t.TempDir()
 	c := config.Default()
 	c.Profiles[0].Mode, c.Record.Path = config.Shadow, dir
 	var live *shadow.Report
-	inBubbleOf(t, c, objects, func(b *bubble) {
+	inBubbleWith(t, func(o *Options) { o.Config = c; change(o) }, objects, func(b *bubble) {
 		b.run()
 		b.pass(time.Second)
 		test(b)
@@ -222,6 +230,32 @@ func TestShadowGang(t *testing.T) {
 		b.pass(2 * time.Second)
 		if r := b.shadow(); r.Sums.Same+r.Sums.Different != 2 {
 			b.t.Errorf("%+v, want both compared", r.Sums)
+		}
+	})
+}
+
+// Pods that constraints bind are decided for beside the core, which the recording has, too. What such a lane has yet to look at was bound earlier. Nothing is written of the constraint.
+func TestShadowBesideTheCore(t *testing.T) {
+	var client dynamic.Interface
+	apart := own(t, "PlacementConstraint", "apart", `{constraint: {text: "{app=web, {app=web, 0, 0}, node}: hard"}}`)
+	inShadowWith(t, constraining(&client, apart), []runtime.Object{smallNode(0, 4), smallNode(1, 4)}, func(b *bubble) {
+		b.create(webPod(1), webPod(2))
+		b.pass(5 * time.Second)
+		r := b.expectCounts("decided 2, bound 0: same 0, different 0, unplaced 0, earlier 0; refused 0")
+		if r.Now.TheyWait != 2 {
+			b.t.Errorf("they have %d wait", r.Now.TheyWait)
+		}
+		b.place("pod-1", "node-0")
+		b.place("pod-2", "node-0") // which the constraint forbids
+		b.pass(5 * time.Second)
+		r = b.shadow()
+		if r.Sums.Same+r.Sums.Different != 2 || r.Sums.Ours.HardViolated != 0 || r.Sums.Theirs.HardViolated == 0 {
+			b.t.Errorf("%+v, want a rule that they have violated", r.Sums)
+		}
+		for _, a := range client.(*dynamicfake.FakeDynamicClient).Actions() {
+			if verb := a.GetVerb(); verb != "list" && verb != "watch" && verb != "get" {
+				b.t.Errorf("a shadow wrote: %s %s", verb, a.GetResource().Resource)
+			}
 		}
 	})
 }
