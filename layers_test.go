@@ -81,6 +81,7 @@ mcmf/race: mcmf
 recording: cluster internal/strict mcmf sched
 report: cluster internal/strict
 report/page: report
+shadow: cluster recording report sched
 sim: class cluster constraint internal/heap internal/wide queue/fragmentation report sched sim/trace
 sim/trace: cluster internal/nearest queue/fragmentation
 sim/trace/google2011: cluster sim/trace

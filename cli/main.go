@@ -135,7 +135,7 @@ something is there which --fail-on names, 130 that Ctrl-C interrupted the comman
 		RunE:              func(c *cobra.Command, _ []string) error { return c.Help() },
 	}
 	root.SetFlagErrorFunc(func(c *cobra.Command, err error) error { return usage(c, flagError(c, err)) })
-	root.AddCommand(newSimulate(known), newReport(), newCompare(), newPolicies(known), newClasses(), newConstraints(), newExperiment(), newExplain(known), newPlan(known), newAdvise(known), newCapacity(known), newTrace(), newSolve(), newPlace(), newVersion())
+	root.AddCommand(newSimulate(known), newReport(known), newCompare(), newPolicies(known), newClasses(), newConstraints(), newExperiment(), newExplain(known), newPlan(known), newAdvise(known), newCapacity(known), newTrace(), newSolve(), newPlace(), newVersion())
 	group(root)
 	root.SetVersionTemplate("fairlead {{.Version}}\n")
 	root.SetHelpCommand(newHelp(root))

@@ -8,16 +8,17 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"fairlead.dev/fairlead/policies"
 	"fairlead.dev/fairlead/report"
 	"fairlead.dev/fairlead/report/page"
 )
 
-// newReport is fairlead report: results that were printed before, as a page.
-func newReport() *cobra.Command {
+// newReport is fairlead report: results that were printed before, as a page; and what a shadow found.
+func newReport(known policies.List) *cobra.Command {
 	var path string
 	c := &cobra.Command{
-		Use:   "report FILE...",
-		Short: "Draw results as one HTML page",
+		Use:   "report FILE... | recording:DIR",
+		Short: "Draw results as one HTML page, or compare a shadow with whom it watched",
 		Long: `Report reads what 'fairlead simulate --output json' printed and draws it: latency,
 allocation, backlog, fragmentation, how full the nodes were, and why tasks wait.
 Runs of several files stand side by side; - is the standard input, and what begins
@@ -25,11 +26,25 @@ like gzip is unpacked. The page is one file that needs no
 network; without JavaScript it shows the same charts as pictures.
 
 The page goes to the first file's name with .html at its end, or to --output,
-and replaces what is there. Its name is printed; with --output - the page itself is printed.`,
+and replaces what is there. Its name is printed; with --output - the page itself is printed.
+
+Of recording:DIR, the recording of a shadow (fairlead-scheduler with mode: shadow), it prints what the
+shadow decided beside what the other scheduler did, after a replay; with --output FILE that
+goes there as JSON.`,
 		Example: `  fairlead simulate -o json > result.json && fairlead report result.json
-  fairlead report monday.json tuesday.json --output week.html`,
+  fairlead report monday.json tuesday.json --output week.html
+  fairlead report recording:/var/lib/fairlead/recording`,
 		Args: cobra.MinimumNArgs(1),
 		RunE: func(c *cobra.Command, files []string) error {
+			if recorded, is, err := recordingFiles(files[0]); is {
+				if err == nil && len(files) > 1 {
+					err = usage(c, fmt.Errorf("%s: a recording is reported by itself; name its files as recording:FILE,FILE", report.Printable(files[1])))
+				}
+				if err != nil {
+					return err
+				}
+				return reportShadow(c.OutOrStdout(), path, recorded, replayer{known: known})
+			}
 			if path == "" && files[0] == "-" {
 				path = "report.html"
 			}

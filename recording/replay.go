@@ -90,6 +90,17 @@ func Replay(in io.Reader, name string, build func(Lane) (sched.Policy, error)) (
 // ReplayTo is Replay of the calls up to a moment. It returns the core as well, as it
 // was then: with the rounds in flight that were.
 func ReplayTo(in io.Reader, name string, at cluster.Time, build func(Lane) (sched.Policy, error)) (Result, *sched.Core, error) {
+	return replay(in, name, at, build, func(*Call, *sched.Core) {})
+}
+
+// Follow is Replay, and shows each call once it was made, with what it decided now, which unlike what was
+// recorded says for whom. What is shown is valid until shown returns.
+func Follow(in io.Reader, name string, build func(Lane) (sched.Policy, error), shown func(*Call, *sched.Core)) (Result, error) {
+	result, _, err := replay(in, name, cluster.Never, build, shown)
+	return result, err
+}
+
+func replay(in io.Reader, name string, at cluster.Time, build func(Lane) (sched.Policy, error), shown func(*Call, *sched.Core)) (Result, *sched.Core, error) {
 	r, err := NewReader(in, name)
 	if err != nil {
 		return Result{}, nil, err
@@ -125,6 +136,8 @@ func ReplayTo(in io.Reader, name string, at cluster.Time, build func(Lane) (sche
 			result.Difference.Call, result.Difference.At = c.Kind, c.At
 			return result, player.core, nil
 		}
+		c.Out = player.out
+		shown(&c, player.core)
 	}
 }
 

@@ -31,7 +31,13 @@ import (
 // honourRights does without the types that the role may not read. It is an error where pods would be placed, or evicted, that must not be.
 func (s *Served) honourRights(ctx context.Context, reviews authorizationclient.SelfSubjectAccessReviewInterface, c *config.SchedulerConfiguration) error {
 	obey, overrule := evicting(c)
+	if c.Shadow() {
+		s.WorkloadAccounts = false // which it does not write
+	}
 	asked := s.read(obey, overrule)
+	if c.Shadow() { // nobody leaves
+		asked = slices.DeleteFunc(asked, func(r schema.GroupVersionResource) bool { return slices.Contains(podsLeaving(overrule), r) })
+	}
 	forbidden := missingRights(ctx, reviews, asked)
 	for _, r := range asked {
 		why := forbidden[r]

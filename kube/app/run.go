@@ -48,6 +48,9 @@ func (o *options) run(ctx context.Context, c *config.SchedulerConfiguration, mak
 	if err != nil {
 		return err
 	}
+	if c.Shadow() {
+		to.Wrap(newReadOnly)
+	}
 	client, err := kubernetes.NewForConfig(to)
 	if err != nil {
 		return fmt.Errorf("cannot make a client of %s: %w", to.Host, err)
@@ -77,7 +80,7 @@ func (o *options) run(ctx context.Context, c *config.SchedulerConfiguration, mak
 	}
 	follows := &follower{files: o.files, load: o.configuration, promise: placer.SetClasses, counts: &counts.Configuration}
 	follows.begin(c)
-	serve := endpoints{config: follows.running.Load, registry: registry, flags: flagz.NamedFlagSetsReader{FlagSets: o.sections}, live: append(elect.checks(), liveness(placer)), ready: readiness(ctx, placer)}
+	serve := endpoints{config: follows.running.Load, registry: registry, flags: flagz.NamedFlagSetsReader{FlagSets: o.sections}, live: append(elect.checks(), liveness(placer)), ready: readiness(ctx, placer), shadow: shadowOf(c, placer)}
 	if err := o.serve(living, serve); err != nil {
 		return err
 	}

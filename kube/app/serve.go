@@ -42,6 +42,7 @@ type endpoints struct {
 	flags    flagz.Reader
 	live     []healthz.HealthChecker // fail when the process should be killed
 	ready    []healthz.HealthChecker // fail when it cannot do its work yet, or any more
+	shadow   shadowed                // nil of a scheduler that is none
 }
 
 // liveness says no while a turn of the scheduler's loop does not end. Who probes is
@@ -123,6 +124,9 @@ func (e endpoints) handler() http.Handler {
 	healthz.InstallReadyzHandler(paths, e.ready...)
 	paths.Handle("/metrics", promhttp.HandlerFor(prometheus.GathererFunc(e.gather), promhttp.HandlerOpts{}))
 	paths.HandleFunc("/configz", e.configz)
+	if e.shadow != nil {
+		paths.Handle("/shadow", e.shadow)
+	}
 	if e.config().EnableProfiling {
 		routes.Profiling{}.Install(paths)
 	}

@@ -72,7 +72,7 @@ func TestGuard(t *testing.T) {
 	expect("/readyz", http.StatusInternalServerError)
 	s.syncsAt = time.Now()
 	expect("/readyz", http.StatusOK)
-	for _, path := range []string{"/metrics", "/configz", "/flagz", "/statusz", "/debug/pprof/", "/livez/ping", "/"} {
+	for _, path := range []string{"/metrics", "/shadow", "/configz", "/flagz", "/statusz", "/debug/pprof/", "/livez/ping", "/"} {
 		expect(path, http.StatusForbidden)
 	}
 }

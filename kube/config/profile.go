@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"reflect"
+	"slices"
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
@@ -27,9 +28,19 @@ type Profile struct {
 	Policy chosen.Policy `json:"policy"`
 	// Seed is where the policy's random numbers start; 0 is chosen.DefaultSeed, as of simulations.
 	Seed uint64 `json:"seed,omitempty"`
+	// Mode is Schedule, or Shadow; empty is Schedule.
+	Mode string `json:"mode,omitempty"`
 
 	Evictions Evictions `json:"evictions"`
 }
+
+// What Profile.Mode may be.
+const (
+	// Schedule places the pods.
+	Schedule = "schedule"
+	// Shadow decides for the pods, which another scheduler places, and carries nothing out.
+	Shadow = "shadow"
+)
 
 // Evictions say whether pods of a profile may be evicted, how fast, and what a PodDisruptionBudget has to say in it.
 type Evictions struct {
@@ -173,6 +184,10 @@ func validateProfiles(profiles []Profile, known policies.List, path *field.Path)
 			errs = append(errs, field.Duplicate(path.Index(i).Child("schedulerName"), p.SchedulerName))
 		}
 		taken[p.SchedulerName] = true
+		if first := profiles[0].Mode == Shadow; first != (p.Mode == Shadow) {
+			errs = append(errs, field.Invalid(path.Index(i).Child("mode"), p.Mode, fmt.Sprintf(
+				"must be that of %s, %q: who watches has no right to bind, and who binds would take the room that is only noted; give the shadow a process, a role and a lease of its own (kube/deploy/shadow)", path.Index(0), profiles[0].Mode)))
+		}
 		errs = append(errs, p.validate(known, path.Index(i))...)
 	}
 	return errs
@@ -188,6 +203,9 @@ func (p *Profile) validate(known policies.List, path *field.Path) field.ErrorLis
 	}
 	if p.Evictions.Enabled {
 		errs = append(errs, p.Evictions.validate(path.Child("evictions"))...)
+	}
+	if !slices.Contains([]string{"", Schedule, Shadow}, p.Mode) {
+		errs = append(errs, field.NotSupported(path.Child("mode"), p.Mode, []string{Schedule, Shadow}))
 	}
 	path = path.Child("policy")
 	for _, m := range p.Policy.Check(known) {

@@ -135,7 +135,7 @@ func blank() *SchedulerConfiguration {
 			RenewDeadline:     metav1.Duration{Duration: 10 * time.Second},
 			RetryPeriod:       metav1.Duration{Duration: 2 * time.Second},
 			ResourceLock:      "leases",
-			ResourceName:      "fairlead-scheduler",
+			ResourceName:      DefaultLease,
 			ResourceNamespace: metav1.NamespaceSystem,
 		},
 		PodInitialBackoffSeconds: 1,
@@ -154,5 +154,8 @@ func (c *SchedulerConfiguration) complete(known policies.List) {
 	}
 	for i := range c.Profiles {
 		c.Profiles[i].complete(known)
+	}
+	if l := &c.LeaderElection; c.Shadow() && l.ResourceName == DefaultLease {
+		l.ResourceName = ShadowLease // whoever places goes on with its own
 	}
 }

@@ -48,11 +48,11 @@ func (c *SchedulerConfiguration) adopt() {
 	}
 }
 
-// TakesOver reports whether pods that name no scheduler are ours, and whether that cannot happen while kube-scheduler
+// TakesOver reports whether pods that name no scheduler are ours to place, and whether that cannot happen while kube-scheduler
 // schedules, as they share a lease.
 func (c *SchedulerConfiguration) TakesOver() (is, shares bool) {
 	for i := range c.Profiles {
-		is = is || c.Profiles[i].SchedulerName == corev1.DefaultSchedulerName
+		is = is || c.Profiles[i].SchedulerName == corev1.DefaultSchedulerName && !c.Shadow()
 	}
 	l := &c.LeaderElection
 	return is, l.LeaderElect && l.ResourceName == UpstreamLease && l.ResourceNamespace == metav1.NamespaceSystem

@@ -22,6 +22,7 @@ func (c *SchedulerConfiguration) Validate(others ...policies.Info) field.ErrorLi
 	if c.LeaderElection.LeaderElect {
 		errs = append(errs, c.LeaderElection.validate(field.NewPath("leaderElection"))...)
 	}
+	errs = append(errs, c.validateShadow()...)
 	errs = append(errs, validateProfiles(c.Profiles, append(policies.All(), others...), field.NewPath("profiles"))...)
 	if c.PodInitialBackoffSeconds < 1 {
 		errs = append(errs, field.Invalid(field.NewPath("podInitialBackoffSeconds"), c.PodInitialBackoffSeconds, "must be at least 1"))

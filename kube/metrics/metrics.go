@@ -30,12 +30,13 @@ type Metrics struct {
 	Cluster   Cluster   // what the API server reported
 
 	Configuration Configuration // what became of changes of it
+	Shadow        Shadow        // how what is decided compares with what another scheduler does
 }
 
 // New makes the metrics and registers them. A name that is registered already
 // is a mistake in the program and panics.
 func New(registerer prometheus.Registerer) *Metrics {
-	m := &Metrics{Pods: newPods(), PodGroups: newPodGroups(), Rounds: newRounds(), Binds: newBinds(), Evictions: newEvictions(), Cluster: newCluster(), Configuration: newConfiguration()}
+	m := &Metrics{Pods: newPods(), PodGroups: newPodGroups(), Rounds: newRounds(), Binds: newBinds(), Evictions: newEvictions(), Cluster: newCluster(), Configuration: newConfiguration(), Shadow: newShadow()}
 	registerer.MustRegister(m.Pods.collectors()...)
 	registerer.MustRegister(m.PodGroups.collectors()...)
 	registerer.MustRegister(m.Rounds.collectors()...)
@@ -43,6 +44,7 @@ func New(registerer prometheus.Registerer) *Metrics {
 	registerer.MustRegister(m.Evictions.collectors()...)
 	registerer.MustRegister(m.Cluster.collectors()...)
 	registerer.MustRegister(m.Configuration.collectors()...)
+	registerer.MustRegister(m.Shadow.collectors()...)
 	return m
 }
 

@@ -65,6 +65,10 @@ func counted(t *testing.T) []*dto.MetricFamily {
 	m.Configuration.Read([]string{"profiles", "record.path"})
 	m.Configuration.Refused()
 	m.Configuration.Read([]string{"profiles"})
+	m.Shadow.Compared(1, 2)
+	m.Shadow.Count(metrics.Shadowed{
+		Same: 1, Different: 2, Unplaced: 3, Earlier: 4, Ours: metrics.ShadowSide{Opened: 5, Hard: 6, Soft: 7, Victims: 8}, Theirs: metrics.ShadowSide{Opened: 9, Hard: 10, Soft: 11, Victims: 12},
+	})
 	families, err := registry.Gather()
 	if err != nil {
 		t.Fatal(err)
@@ -171,6 +175,16 @@ func TestValues(t *testing.T) {
 		"scheduler_podgroup_schedule_attempts_total{profile=fairlead,result=waiting_on_preemption}":             1,
 		"scheduler_podgroup_schedule_attempts_total{profile=fairlead,result=unschedulable}":                     1,
 		"scheduler_podgroup_scheduling_attempt_duration_seconds{profile=fairlead,result=waiting_on_preemption}": 1,
+	}
+	for result, n := range map[string]float64{"same": 1, "different": 2, "unplaced": 3, "earlier": 4} {
+		want["fairlead_shadow_pods_total{result="+result+"}"] = n
+	}
+	for by, n := range map[string][4]float64{"ours": {5, 6, 7, 8}, "theirs": {9, 10, 11, 12}} {
+		want["fairlead_shadow_nodes_opened_total{by="+by+"}"] = n[0]
+		want["fairlead_shadow_rules_violated_total{by="+by+",rule=hard}"] = n[1]
+		want["fairlead_shadow_rules_violated_total{by="+by+",rule=soft}"] = n[2]
+		want["fairlead_shadow_victims_total{by="+by+"}"] = n[3]
+		want["fairlead_shadow_placement_latency_seconds{by="+by+"}"] = 1
 	}
 	got := map[string]float64{}
 	for _, family := range counted(t) {

@@ -9,6 +9,7 @@ import (
 
 	"fairlead.dev/fairlead/cluster"
 	"fairlead.dev/fairlead/recording"
+	"fairlead.dev/fairlead/shadow"
 )
 
 // This file runs the rounds of lanes beside the core: each on a goroutine and a view of its own, while the loop goes on. What it has planned is committed by the loop, as far as that still holds.
@@ -38,7 +39,9 @@ func beginBeside(s *Scheduler) {
 		if !due {
 			return
 		}
-		of := besideRound{core, core.Begin(lane, s.now()), s.Clock.Now()}
+		now := s.now()
+		of := besideRound{core, core.Begin(lane, now), s.Clock.Now()}
+		s.epochs.shadow.follow(core, shadow.Call{At: now})
 		inbox := s.inbox
 		s.epochs.beside.running.Go(func() {
 			defer func() {
@@ -73,8 +76,10 @@ func finishBeside(ctx context.Context, s *Scheduler) {
 		}
 		s.subject.deciding = true
 		before := f.core.Counts()
-		decisions := f.core.Finish(f.round, s.now(), nil)
+		now := s.now()
+		decisions := f.core.Finish(f.round, now, nil)
 		s.subject.deciding = false
+		s.epochs.shadow.follow(f.core, shadow.Call{At: now, Out: decisions})
 		s.tally.rounds(s, &before, f.began)
 		if err := f.round.Err(); err != nil {
 			s.epochs.mistakes.complain(ctx, s.now(), err)

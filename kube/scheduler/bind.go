@@ -100,8 +100,12 @@ type flight struct {
 	doubtful    bool               // nobody knows what was written of what it was to be prepared with
 }
 
-// bind sends the pod, which is assumed, to its node, with its company if it has one. It returns at once.
+// bind sends the pod, which is assumed, to its node, with its company if it has one; in a shadow it is noted. It returns at once.
 func (b *binder) bind(ctx context.Context, p *world.Pod, with *company) {
+	if notes := notesOf(b.s); notes != nil {
+		notes.Note(p)
+		return
+	}
 	b.s.explainer.writer.drop(p.Object().UID)
 	life, cancel := context.WithCancel(b.life)
 	f := &flight{pod: p, object: p.Object(), node: p.Node(), reservation: p.Reservation(), began: b.s.Clock.Now(), cancel: cancel, company: with}

@@ -16,6 +16,7 @@ import (
 	"fairlead.dev/fairlead/policies/chosen"
 	"fairlead.dev/fairlead/recording"
 	"fairlead.dev/fairlead/sched"
+	"fairlead.dev/fairlead/shadow"
 )
 
 // This file makes cores. A core lives for an epoch: from the moment that the
@@ -35,6 +36,7 @@ type epochs struct {
 	mistakes  mistakes
 	decisions []sched.Decision // of the latest call, for their memory
 	beside    besideRounds
+	shadow    *shadowing // nil of a scheduler that carries out what is decided
 }
 
 // renew begins the next epoch if there is cause.
@@ -74,7 +76,7 @@ func (s *Scheduler) restart(cause string) error {
 	snapshot := s.world.Restart(accounts(s.epochs.core, s.now()))
 	s.subject.handling(nil)
 	header := recording.Header{
-		Comment: "fairlead-scheduler " + s.Identity, Origin: s.began, Kinds: s.world.Columns().Kinds(), Classes: s.world.Classes(),
+		Comment: s.Config.Title() + " " + s.Identity, Origin: s.began, Kinds: s.world.Columns().Kinds(), Classes: s.world.Classes(),
 	}
 	if err := s.epochs.begin(header, world.Filters(s.world), cause == atStart); err != nil {
 		return err
@@ -125,6 +127,7 @@ func (e *epochs) show(now cluster.Time, known []cluster.Event) error {
 	e.subject.deciding = true
 	_, err := e.core.Snapshot(now, known, nil)
 	e.subject.deciding = false
+	e.shadow.follow(e.core, shadow.Call{At: now, Snapshot: true, In: known})
 	return err
 }
 
@@ -134,6 +137,7 @@ func (e *epochs) observe(now cluster.Time, happened []cluster.Event) ([]sched.De
 	e.subject.deciding = true
 	decisions, err := e.core.Observe(now, happened, e.decisions[:0])
 	e.subject.deciding = false
+	e.shadow.follow(e.core, shadow.Call{At: now, In: happened, Out: decisions})
 	e.decisions = decisions
 	return decisions, err
 }
@@ -144,6 +148,7 @@ func (e *epochs) step(now cluster.Time, happened []cluster.Event) ([]sched.Decis
 	e.subject.deciding = true
 	decisions, wake, err := e.core.Step(now, happened, e.decisions[:0])
 	e.subject.deciding = false
+	e.shadow.follow(e.core, shadow.Call{At: now, In: happened, Out: decisions})
 	e.decisions = decisions
 	return decisions, wake, err
 }

@@ -52,7 +52,9 @@ func (s *Scheduler) startEvents(ctx context.Context) func() {
 	to := &sink{EventSinkImpl: events.EventSinkImpl{Interface: s.Client.EventsV1()}, wrote: s.Metrics.Binds.Wrote}
 	broadcaster := events.NewBroadcaster(to)
 	writing, end := context.WithCancel(context.WithoutCancel(ctx))
-	if err := broadcaster.StartRecordingToSinkWithContext(writing); err != nil {
+	if notesOf(s) != nil {
+		// A shadow's events are dropped.
+	} else if err := broadcaster.StartRecordingToSinkWithContext(writing); err != nil {
 		klog.FromContext(ctx).Error(err, "no events will be written")
 	}
 	for _, p := range s.Config.Profiles {

@@ -47,6 +47,9 @@ func (d departures) CallBack(p *world.Pod) bool { return d[p] != nil && d[p].cal
 // dismiss takes back the evictions that have become needless, and asks for those whose time has
 // come. Others are told for whom. Who is not bound yet is not asked: its bind is called back.
 func (s *Scheduler) dismiss(ctx context.Context) {
+	if notesOf(s) != nil {
+		return // nobody leaves
+	}
 	s.world.Exits().TakeBack(s.epochs.core.Ledger(), s.epochs.core.View(), s.binder.departures)
 	for _, p := range s.world.Exits().CallBack(s.binder.callBack) {
 		d, _ := s.departure(p)
@@ -83,6 +86,10 @@ func (s *Scheduler) departure(p *world.Pod) (d *departure, by *world.Pod) {
 
 // leave takes decisions to evict to the world.
 func (s *Scheduler) leave(decisions []sched.Decision) {
+	if notes := notesOf(s); notes != nil {
+		spare(notes, decisions)
+		return
+	}
 	for _, d := range decisions {
 		if d.Kind == sched.Evict {
 			s.world.Exits().Evict(d)

@@ -86,6 +86,7 @@ type likeness struct {
 
 func newExplainer(s *Scheduler) *explainer {
 	e := &explainer{queued: map[types.UID]bool{}, again: reminders{has: map[types.UID]bool{}}, reported: map[types.UID]verdict{}, cached: map[likeness]explanation{}, kept: map[types.UID]refusal{}, told: map[types.UID]stand{}, incomplete: map[*world.Group]bool{}, waiting: map[*world.Gang]int{}}
+	e.writer.mute = s.epochs.shadow != nil
 	e.writer.start(s)
 	return e
 }

@@ -27,7 +27,11 @@ import (
 // newInformers makes the informers. Pods that are over are watched too, stripped
 // to the bone: how a pod ended says whether its owner will replace it.
 func newInformers(o *Options, budgets bool) informers.SharedInformerFactory {
-	factory := informers.NewSharedInformerFactoryWithOptions(o.Client, 0, informers.WithTransform(stripping(&o.Metrics.Cluster)))
+	strip := stripping(&o.Metrics.Cluster)
+	if o.Config.Shadow() {
+		strip = withoutHints(strip, o.Config.Owns)
+	}
+	factory := informers.NewSharedInformerFactoryWithOptions(o.Client, 0, informers.WithTransform(strip))
 	doWithout(factory, o.Lacks)
 	if o.Workloads != nil {
 		readWorkloads(factory, o.Workloads)
@@ -245,6 +249,9 @@ func (in *intake) seePod(object *v1.Pod) {
 		relabelled = p.Object().Labels[classes.Label] != object.Labels[classes.Label]
 	}
 	in.takeIn(object)
+	if p, notes := in.s.world.Pod(object.UID), notesOf(in.s); p != nil && notes != nil {
+		notes.Preempted(p)
+	}
 	if !relabelled {
 		return
 	}

@@ -26,12 +26,14 @@ func (s *Scheduler) loop(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		wait := min(max(wake-s.now(), 0), cluster.Hour)
+		wait := min(max(min(wake, s.epochs.shadow.wake())-s.now(), 0), cluster.Hour)
 		timer.Reset(time.Duration(wait) * time.Microsecond)
 		select {
 		case <-ctx.Done():
 		case <-s.inbox.wake:
 		case <-s.promises.changed:
+		case answer := <-s.epochs.shadow.asked():
+			answer <- s.epochs.shadow.report()
 		case <-timer.C():
 		}
 	}
@@ -57,6 +59,7 @@ func (s *Scheduler) turn(ctx context.Context) (cluster.Time, error) {
 	if s.tally.due(s.now()) {
 		s.tally.set(s)
 		s.epochs.tape.keep(ctx, &s.Metrics.Rounds)
+		s.epochs.shadow.due(ctx)
 	}
 	if s.epochs.mistakes.broken && s.now() < s.epochs.mistakes.until {
 		s.world.Take() // all that is known is reported to the next core
@@ -188,4 +191,7 @@ func (s *Scheduler) carryOut(ctx context.Context, decisions []sched.Decision, be
 	s.leave(decisions)
 	s.Metrics.Evictions.WithoutPlacement(s.epochs.core.Counts().WithoutPlacement)
 	s.world.Exits().Storm().LeftForNobody(s.epochs.core.Counts().WithoutPlacement, s.now())
+	if notesOf(s) != nil && len(decisions) > 0 {
+		sayOut(ctx, s)
+	}
 }

@@ -71,6 +71,9 @@ func (c *caution) take(ctx context.Context) (done func(), err error) {
 
 // recall yields to other schedulers where these have taken the room of pods whose binds have not been sent.
 func (s *Scheduler) recall(ctx context.Context) {
+	if notesOf(s) != nil {
+		return // there is nothing to call back
+	}
 	_, before := s.world.Binds().Contest().LeftAlone()
 	s.world.Binds().Contest().Yield(s.binder.callBack)
 	names, times := s.world.Binds().Contest().LeftAlone()

@@ -97,8 +97,11 @@ func New(ctx context.Context, o Options) (*Scheduler, error) {
 		promises:  promises{changed: make(chan struct{}, 1)},
 	}
 	s.SetClasses(o.Config.Classes.Table)
+	if o.Config.Shadow() {
+		s.WorkloadAccounts = nil // which are the other's to write, if anybody's
+	}
 	s.intake, s.aside = newIntake(s), newAside(s)
-	s.epochs = epochs{options: &s.Options, subject: &s.subject, policy: s.newPolicy}
+	s.epochs = epochs{options: &s.Options, subject: &s.subject, policy: s.newPolicy, shadow: newShadowing(s)}
 	var err error
 	s.judge, err = judge.New(ctx, judge.Options{Client: o.Client, Informers: s.intake.informers, Parallelism: judgeParallelism})
 	if err != nil {
@@ -136,6 +139,7 @@ func (s *Scheduler) assemble() {
 		},
 		Handling: func(p *v1.Pod) { s.subject.handling(p) },
 		Times:    timesOf(s), // nothing without WorkloadAccounts
+		Shadow:   o.Config.Shadow(),
 		NoClaims: o.Lacks[resourcev1.SchemeGroupVersion.WithResource("resourceclaims")],
 	})
 	if !o.PodGroups {
@@ -211,6 +215,7 @@ func (s *Scheduler) Run(ctx, lease context.Context) error {
 	stopEvents := s.startEvents(ctx)
 	defer stopEvents()
 	defer s.epochs.tape.end(ctx)
+	defer s.epochs.shadow.end(ctx)
 	cause := atStart
 	for {
 		err := s.live(ctx, lease, cause)

@@ -28,6 +28,7 @@ type writer struct {
 	order   []types.UID
 	wake    *sync.Cond
 	stopped bool
+	mute    bool // in a shadow, which says nothing of pods
 }
 
 // condition is what is to be written of a pod, or of another object.
@@ -67,6 +68,9 @@ func (w *writer) start(s *Scheduler) {
 }
 
 func (w *writer) put(c condition) {
+	if w.mute {
+		return
+	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	before, waits := w.pending[c.of()]

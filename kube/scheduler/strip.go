@@ -108,13 +108,17 @@ func bindMounts(mounts []v1.VolumeMount) []v1.VolumeMount {
 	return kept
 }
 
-// reportedConditions keeps the conditions that say what we last reported, and how a resize goes.
+// reportedConditions keeps the conditions that say what we last reported, how a resize goes, and whom another scheduler has leave.
 func reportedConditions(conditions []v1.PodCondition) []v1.PodCondition {
 	var kept []v1.PodCondition
 	for _, c := range conditions {
 		switch c.Type {
 		case v1.PodScheduled, v1.PodResizePending, v1.PodResizeInProgress:
 			kept = append(kept, c)
+		case v1.DisruptionTarget:
+			if c.Reason == v1.PodReasonPreemptionByScheduler {
+				kept = append(kept, c)
+			}
 		default:
 		}
 	}

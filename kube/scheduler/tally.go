@@ -57,7 +57,7 @@ func (t *tally) set(s *Scheduler) {
 	t.reportContests(s)
 	t.reportStorms(s)
 	m.Cluster.SetLeftOut(len(s.world.Columns().LeftOut()), s.world.Columns().Refused(), len(excess))
-	if !s.epochs.mistakes.broken {
+	if !s.epochs.mistakes.broken && notesOf(s) == nil { // else what is noted only takes no room
 		t.reportOvercommitted(s)
 	}
 	evaluations := s.judge.Evaluations()

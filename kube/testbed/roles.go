@@ -21,6 +21,7 @@ import (
 const (
 	shippedRoles   = "deploy/rbac.yaml"
 	rolesInsteadOf = "deploy/replace/rbac.yaml"
+	rolesOfShadow  = "deploy/shadow/rbac.yaml"
 )
 
 // GrantRoles creates all that deploy/rbac.yaml says.
@@ -30,6 +31,9 @@ func GrantRoles(ctx context.Context, b *Bed) error { return grant(ctx, b, shippe
 func GrantRolesInPlaceOfKubeScheduler(ctx context.Context, b *Bed) error {
 	return grant(ctx, b, rolesInsteadOf)
 }
+
+// GrantRolesOfShadow creates all that deploy/shadow/rbac.yaml says, which is bound to the user Shadow.
+func GrantRolesOfShadow(ctx context.Context, b *Bed) error { return grant(ctx, b, rolesOfShadow) }
 
 // grant creates all that a manifest says.
 func grant(ctx context.Context, b *Bed, manifest string) error {

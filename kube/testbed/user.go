@@ -30,6 +30,7 @@ const (
 	KubeletUser       User = "kubelet"            // may do everything: what a node may do is not the bed's subject
 	Karpenter         User = "karpenter"          // may do everything: what an autoscaler may do is not the bed's subject
 	Fairlead          User = "fairlead"           // the service account of kube/deploy; may do nothing until a role is bound to it
+	Shadow            User = "shadow"             // that of kube/deploy/shadow, in the same way
 )
 
 // account is how the API server sees a user.
@@ -54,6 +55,10 @@ func newAccounts() map[User]account {
 		// it the share of its time that it would have in a real cluster.
 		{
 			user: Fairlead, name: "system:serviceaccount:kube-system:fairlead-scheduler",
+			group: "system:serviceaccounts,system:serviceaccounts:kube-system",
+		},
+		{
+			user: Shadow, name: "system:serviceaccount:kube-system:fairlead-shadow",
 			group: "system:serviceaccounts,system:serviceaccounts:kube-system",
 		},
 	} {

@@ -34,6 +34,7 @@ type Contest struct {
 	arrivals []*node
 	left     []*node // that are left alone, in the order in which that ends
 	count    int     // of contests
+	idle     bool    // in a shadow, which has no binds under way
 }
 
 // contest is where a node stands in it.
@@ -44,7 +45,7 @@ type contest struct {
 
 // arrived takes in that a pod has come to the node.
 func (c *Contest) arrived(p *Pod, n *node) {
-	if p.Ours || c.pods.stages[Assumed] == 0 {
+	if c.idle || p.Ours || c.pods.stages[Assumed] == 0 {
 		return
 	}
 	if len(n.contest.arrived) == 0 {

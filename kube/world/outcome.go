@@ -36,6 +36,7 @@ type Binds struct {
 	// companies are the gangs of which pods were judged in this turn.
 	companies map[*Gang]*judge.Company
 	uses      uint64
+	notes     *Notes // nil where decisions are carried out
 }
 
 // openCase is a case, and when it was used last.
@@ -68,7 +69,7 @@ func (b *Binds) Judge(ctx context.Context, d sched.Decision) (*Pod, *fwk.Status)
 		judged.Choose(p.choice)
 		status = judged.LastWord(p.object, n.object.Name)
 	}
-	if status.IsSuccess() {
+	if status.IsSuccess() && b.notes == nil {
 		p.reserved, status = b.judge.Reserve(ctx, judged, p.object, n.object.Name)
 	}
 	if !status.IsSuccess() {

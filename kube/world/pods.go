@@ -70,6 +70,7 @@ type run struct {
 	reserved    *judge.Reservation // while assumed
 	// calledBack says that the bind was called back, which its outcome is about to say.
 	calledBack bool
+	noted      bool // it was decided for, in a shadow, and is not decided for again
 }
 
 // turn is when a pod that waits is next dealt with, and how.
@@ -155,6 +156,7 @@ func (w *World) SeePod(object *v1.Pod) {
 		p.refresh(same)
 	default:
 		p.refresh(false)
+		p.noted = false
 		w.waiting.again(p)
 	}
 }

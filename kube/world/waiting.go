@@ -50,6 +50,8 @@ func (l *waiting) sort(p *Pod) {
 	p.bound = p.selected && !asked() // whoever is asked about is asked for one round
 	l.slots.reclass(p)
 	switch {
+	case p.noted:
+		l.hold(p, "")
 	case err != nil:
 		l.hold(p, fmt.Sprintf("its affinity terms cannot be read: %v", err))
 	case len(p.object.Spec.SchedulingGates) > 0:

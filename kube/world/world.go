@@ -74,6 +74,8 @@ type Options struct {
 	NoClaims string
 	// Times is what accounts of workloads are kept by; none are without it.
 	Times Times
+	// Shadow says that nothing is carried out: decisions are noted (noted.go).
+	Shadow bool
 }
 
 // Prices is what a policy has in the price of a place beside room, so that the core is told of it. Of what is not in it upstream's scores
@@ -125,12 +127,15 @@ func New(j *judge.Judge, o Options) *World {
 		unknownNode: map[string]map[types.UID]*Pod{}, ranks: map[int32]int{},
 	}
 	placed.nominations = &nominations{placed: placed, of: map[types.UID]*nomination{}}
-	placed.contest = &Contest{journal: journal, pods: pods, nodes: nodes, columns: columns, sets: sets}
+	placed.contest = &Contest{journal: journal, pods: pods, nodes: nodes, columns: columns, sets: sets, idle: o.Shadow}
 	binds := &Binds{
 		journal: journal, judge: j, pods: pods, nodes: nodes, shapes: shapes, slots: slots, waiting: waiting, placed: placed, rules: rules,
 		cases: map[string]*openCase{}, companies: map[*Gang]*judge.Company{},
 	}
 	shapes.released = binds.closeCase
+	if o.Shadow {
+		binds.notes = &Notes{journal: journal, pods: pods, slots: slots, waiting: waiting, placed: placed}
+	}
 	groups := &PodGroups{journal: journal, waiting: waiting, slots: slots, byName: map[groupKey]*Group{}, claims: judge.SharesClaims()}
 	groups.forest = forest{byName: map[compositeKey]*Composite{}, touched: map[*Composite]bool{}, tried: map[*Composite]bool{}, left: map[*Group]bool{}}
 	groups.recount = placed.recount
@@ -230,6 +235,7 @@ func (w *World) Due() {
 	w.waiting.due()
 	w.queries.recheck()
 	w.slots.expire()
+	w.binds.notes.due()
 	w.placed.contest.due()
 	w.placed.nominations.honour()
 	w.groups.arrange()
@@ -249,7 +255,7 @@ func (w *World) Stale() string {
 // Wake is when the world next has something to do although nothing happens. While there is no
 // room for pods to be let through, no query is run.
 func (w *World) Wake() cluster.Time {
-	wake := min(w.exits.wake(), w.queries.wake(w.queue.room > 0), w.placed.contest.wake(), w.groups.forest.wake(w.journal.now))
+	wake := min(w.exits.wake(), w.binds.notes.wake(), w.queries.wake(w.queue.room > 0), w.placed.contest.wake(), w.groups.forest.wake(w.journal.now))
 	if len(w.waiting.backingOff) > 0 {
 		wake = min(wake, w.waiting.backingOff[0].until)
 	}
@@ -291,6 +297,7 @@ func (w *World) begin(columns Columns) {
 // which accounts returns for a task of the core before, nil if it does not know. It may
 // itself be nil.
 func (w *World) Restart(accounts func(cluster.TaskID, cluster.Seq) *cluster.Account) []cluster.Event {
+	w.binds.notes.begin()
 	for _, p := range w.pods.byUID {
 		if p.slot != nil && accounts != nil {
 			p.past = accounts(p.slot.task, p.slot.seq)
