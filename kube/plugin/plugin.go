@@ -64,9 +64,10 @@ func newRoot(streams genericiooptions.IOStreams) *cobra.Command {
 			}
 		}
 	}
-	promises := newPromises(a)
-	promises.GroupID = "own"
-	root.AddCommand(promises)
+	for _, c := range []*cobra.Command{newPromises(a), newDiff(a)} {
+		c.GroupID = "own"
+		root.AddCommand(c)
+	}
 	return root
 }
 
