@@ -1,6 +1,7 @@
 package e2e
 
 import (
+	"context"
 	"fmt"
 	"net"
 	"net/url"
@@ -37,16 +38,24 @@ func TestChartOnKubelet(t *testing.T) {
 	}
 	c := newCluster(t, bed)
 	helm := c.helm()
+	defer c.sayHowSchedulersEnded()
 	c.must(kubelet.LoadImage(t.Context(), archive))
 	c.must(bed.StartKubeScheduler(t.Context(), 50))
 
 	// There is no network but the node's, and nobody who would forward what goes to the service of the API server.
 	server, err := url.Parse(bed.Config(testbed.Admin).Host)
 	c.must(err)
-	helm("install", release, chartFolder, "--create-namespace", "--wait", "--timeout", "2m",
-		"--set", "replicas=1,hostNetwork=true,image.pullPolicy=Never,port="+freePort(t),
-		"--set", "environment[0].name=KUBERNETES_SERVICE_HOST,environment[0].value="+server.Hostname(),
-		"--set", "environment[1].name=KUBERNETES_SERVICE_PORT,environment[1].value=\""+server.Port()+"\"")
+	values := filepath.Join(t.TempDir(), "values.yaml")
+	c.must(os.WriteFile(values, fmt.Appendf(nil, `
+replicas: 1
+hostNetwork: true
+port: %s
+image: {pullPolicy: Never}
+environment:
+- {name: KUBERNETES_SERVICE_HOST, value: %q}
+- {name: KUBERNETES_SERVICE_PORT, value: %q}
+`, freePort(t), server.Hostname(), server.Port()), 0o600))
+	helm("install", release, chartFolder, "--create-namespace", "--wait", "--timeout", "2m", "--values", values)
 	first := c.schedulerPod("")
 	if first.Spec.SchedulerName != v1.DefaultSchedulerName || first.Spec.NodeName != kubelet.Name {
 		t.Errorf("the pod of our scheduler was placed by %s on %q", first.Spec.SchedulerName, first.Spec.NodeName)
@@ -100,7 +109,7 @@ func TestChartOnKubelet(t *testing.T) {
 func buildImage(t *testing.T) string {
 	t.Helper()
 	for _, program := range []string{"apt-get", "dpkg-deb"} {
-		if _, err := exe(program); err != nil {
+		if _, err := exec.LookPath(program); err != nil {
 			t.Skipf("this machine has no %s, and the base of the image is made of Debian's packages", program)
 		}
 	}
@@ -135,6 +144,23 @@ func (c *cluster) schedulerPod(other string) *v1.Pod {
 		return fmt.Sprintf("a pod of our scheduler that is ready, of %+v", list.Items)
 	})
 	return found
+}
+
+// sayHowSchedulersEnded tells, of a test that has failed, what the containers of the release said last.
+func (c *cluster) sayHowSchedulersEnded() {
+	if !c.t.Failed() {
+		return
+	}
+	list, err := c.client.CoreV1().Pods(systems).List(context.Background(), metav1.ListOptions{})
+	if err != nil {
+		c.t.Log(err)
+		return
+	}
+	for _, p := range list.Items {
+		for _, s := range p.Status.ContainerStatuses {
+			c.t.Logf("pod %s: %+v, before that %+v", p.Name, s.State, s.LastTerminationState.Terminated)
+		}
+	}
 }
 
 // leaderOfRelease waits until somebody else than that one holds the lease of the release, and says who.
