@@ -80,6 +80,18 @@ func TestChartIsTheManifests(t *testing.T) {
 	}
 }
 
+// TestChartPackage: an archive, which has no links, makes the same as the folder.
+func TestChartPackage(t *testing.T) {
+	helm, dir := testbed.HelmForTest(t), t.TempDir()
+	if out, err := helm.Command(t.Context(), "package", "chart", "--destination", dir, "--version", "9.9.9").CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	got := substance(t, render(t, filepath.Join(dir, "fairlead-scheduler-9.9.9.tgz"), "kube-system"))
+	if diff := cmp.Diff(substance(t, rendered(t, "kube-system")), got); diff != "" {
+		t.Errorf("the folder (-) and the archive (+) differ:\n%s", diff)
+	}
+}
+
 // TestChartElsewhere: under another name and in another namespace nothing has the old ones, but for the role that is Kubernetes' own, and the role lets the
 // configuration have its lease.
 func TestChartElsewhere(t *testing.T) {
@@ -196,6 +208,19 @@ func TestKustomization(t *testing.T) {
 	}
 }
 
+// TestUninstallPage: whoever takes everything away is told of every definition.
+func TestUninstallPage(t *testing.T) {
+	page, err := os.ReadFile("../../docs/install.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, d := range definitions(t) {
+		if !bytes.Contains(page, []byte(" "+d.Name)) {
+			t.Errorf("docs/install.md does not name %s among what kubectl delete crd takes away", d.Name)
+		}
+	}
+}
+
 // valuesFiles are the sets of values that are tried.
 func valuesFiles(t *testing.T) []string {
 	t.Helper()
@@ -209,7 +234,13 @@ func valuesFiles(t *testing.T) []string {
 // rendered is what Helm makes of the chart.
 func rendered(t *testing.T, namespace string, args ...string) []*unstructured.Unstructured {
 	t.Helper()
-	c := testbed.HelmForTest(t).Command(t.Context(), append([]string{"template", "fairlead", "chart", "--namespace", namespace}, args...)...)
+	return render(t, "chart", namespace, args...)
+}
+
+// render is what Helm makes of a chart, a folder or an archive.
+func render(t *testing.T, chart, namespace string, args ...string) []*unstructured.Unstructured {
+	t.Helper()
+	c := testbed.HelmForTest(t).Command(t.Context(), append([]string{"template", "fairlead", chart, "--namespace", namespace}, args...)...)
 	var stderr bytes.Buffer
 	c.Stderr = &stderr
 	out, err := c.Output()
