@@ -30,7 +30,7 @@ func TestMain(m *testing.M) {
 
 // TestChartLint: Helm finds nothing to complain about, with any of the values that are tried.
 func TestChartLint(t *testing.T) {
-	helm := testbed.HelmForTest(t)
+	helm := testbed.HelmForTest(t, "chart")
 	for _, file := range valuesFiles(t) {
 		if out, err := helm.Command(t.Context(), "lint", "chart", "--strict", "--quiet", "--values", file).CombinedOutput(); err != nil {
 			t.Errorf("%s: %v\n%s", file, err, out)
@@ -82,7 +82,7 @@ func TestChartIsTheManifests(t *testing.T) {
 
 // TestChartPackage: an archive, which has no links, makes the same as the folder.
 func TestChartPackage(t *testing.T) {
-	helm, dir := testbed.HelmForTest(t), t.TempDir()
+	helm, dir := testbed.HelmForTest(t, "chart"), t.TempDir()
 	if out, err := helm.Command(t.Context(), "package", "chart", "--destination", dir, "--version", "9.9.9").CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
@@ -122,7 +122,7 @@ func TestChartElsewhere(t *testing.T) {
 
 // TestChartRefuses: values that are wrong are refused before anything is installed, and the path of the value is named.
 func TestChartRefuses(t *testing.T) {
-	helm := testbed.HelmForTest(t)
+	helm := testbed.HelmForTest(t, "chart")
 	for set, where := range map[string]string{
 		"mode=shadowy":             "/mode",
 		"replica=3":                "replica",
@@ -240,7 +240,7 @@ func rendered(t *testing.T, namespace string, args ...string) []*unstructured.Un
 // render is what Helm makes of a chart, a folder or an archive.
 func render(t *testing.T, chart, namespace string, args ...string) []*unstructured.Unstructured {
 	t.Helper()
-	c := testbed.HelmForTest(t).Command(t.Context(), append([]string{"template", "fairlead", chart, "--namespace", namespace}, args...)...)
+	c := testbed.HelmForTest(t, "chart").Command(t.Context(), append([]string{"template", "fairlead", chart, "--namespace", namespace}, args...)...)
 	var stderr bytes.Buffer
 	c.Stderr = &stderr
 	out, err := c.Output()

@@ -29,7 +29,7 @@ const (
 
 // TestManifestsAreStrict: the API server takes all that we ship, with any of the values that are tried, and knows every field of it.
 func TestManifestsAreStrict(t *testing.T) {
-	helm := testbed.HelmForTest(t)
+	helm := testbed.HelmForTest(t, chartFolder)
 	bed := ownBed(t)
 	c := newCluster(t, bed)
 	c.must(testbed.DefinePrometheus(t.Context(), bed))
@@ -119,7 +119,7 @@ func TestChartLives(t *testing.T) {
 // helm runs a command of Helm's on the cluster, in the namespace of the release.
 func (c *cluster) helm() func(args ...string) {
 	c.t.Helper()
-	helm := testbed.HelmForTest(c.t)
+	helm := testbed.HelmForTest(c.t, chartFolder)
 	return func(args ...string) {
 		c.t.Helper()
 		all := append(args, "--namespace", systems, "--kubeconfig", c.bed.Kubeconfig(testbed.Admin))

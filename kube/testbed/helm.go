@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -30,10 +31,14 @@ func BuildHelm(ctx context.Context, log io.Writer) error {
 // Helm is a built Helm, which knows no repositories and has no settings but those of the test.
 type Helm struct{ program, home string }
 
-// HelmForTest skips the test where Helm is not built, unless FAIRLEAD_TESTBED=require.
-func HelmForTest(tb testing.TB) Helm {
+// HelmForTest skips the test where Helm is not built, unless FAIRLEAD_TESTBED=require. It looks at the folders of the chart, as go test would not
+// know otherwise that the result depends on them, and would show an old one.
+func HelmForTest(tb testing.TB, chart string) Helm {
 	tb.Helper()
 	SkipUnlessBuilt(tb)
+	if err := filepath.WalkDir(chart, func(_ string, _ fs.DirEntry, err error) error { return err }); err != nil {
+		tb.Fatal(err)
+	}
 	program, err := builtHelm(tb.Context())
 	switch {
 	case err == nil:
