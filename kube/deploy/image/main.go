@@ -58,15 +58,14 @@ func (o order) run(ctx context.Context) error {
 		return fmt.Errorf("the folder %s must not exist; remove it, or name another with --output", o.output)
 	}
 	if o.packages == "" {
-		dir, err := os.MkdirTemp("", "fairlead-packages-")
-		if err != nil {
+		// They stay beside the image, so that it can be made again when Debian has newer ones.
+		o.packages = filepath.Join(o.output, "packages")
+		if err := os.MkdirAll(o.packages, 0o755); err != nil {
 			return fmt.Errorf("make a folder for packages: %w", err)
 		}
-		defer os.RemoveAll(dir) //nolint:errcheck // Litter in a temporary folder.
-		if err := download(ctx, dir); err != nil {
+		if err := download(ctx, o.packages); err != nil {
 			return err
 		}
-		o.packages = dir
 	}
 	digest, err := o.build(ctx)
 	if err != nil {

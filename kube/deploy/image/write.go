@@ -15,7 +15,7 @@ import (
 )
 
 // The result is a folder with the image as an OCI layout (layout), the same in one file (image.tar), and the SPDX documents, which ko has
-// written by then (sbom).
+// written by then (sbom); packages that were downloaded stay there as well.
 
 // write writes layout and archive.
 func write(image build.Result, name, output string) error {
