@@ -2,7 +2,7 @@
 SHELL := bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
-.PHONY: help check build test test-long lint vuln bench fuzz mutants kube kube-test judge karpenter perf shapes versions cluster
+.PHONY: help check build test test-long lint vuln bench fuzz mutants kube kube-test judge karpenter perf shapes versions cluster images chart
 
 BENCH ?= .
 COUNT ?= 6
@@ -58,7 +58,7 @@ kube: ## Build the Kubernetes scheduler and its test bed into bin/
 	cd kube && go build -o ../bin/ ./cmd/...
 
 kube-test: kube ## Test the Kubernetes front end on a real control plane (the first time builds it: 10 minutes)
-	cd kube && ../bin/fairlead-testbed build --kubelet && FAIRLEAD_TESTBED=require go test ./...
+	cd kube && ../bin/fairlead-testbed build --kubelet --helm && FAIRLEAD_TESTBED=require go test -timeout 30m ./...
 
 judge: kube ## Run Kubernetes' own tests of the scheduler against kube-scheduler and ours, as upstream has them and with pod groups (an hour and a half; the first time builds them); JUDGE='--focus Preemption' narrows
 	cd kube && ../bin/fairlead-testbed judge --scheduler ../bin/fairlead-scheduler $(JUDGE)
@@ -80,6 +80,13 @@ shapes: kube ## Measure ours beside kube-scheduler and the cheapest scheduler th
 
 versions: kube ## Test our scheduler on Kubernetes 1.35, 1.36 and 1.37, and write docs/bench/versions.md (an hour; the first time builds them: half an hour more); VERSIONS='--kubernetes v1.36.3' chooses others
 	cd kube && ../bin/fairlead-testbed build && ../bin/fairlead-testbed versions $(VERSIONS)
+
+images: ## Build the image of the scheduler for amd64 and arm64 into dist/image, without a daemon and a registry (10 minutes the first time); it prints the digest
+	rm -rf dist/image
+	cd kube/deploy/image && go run . --output $(CURDIR)/dist/image
+
+chart: kube ## Check the Helm chart: lint, golden files, and that it is what the manifests are (the first time builds Helm, and a control plane)
+	cd kube && ../bin/fairlead-testbed build --helm && FAIRLEAD_TESTBED=require go test ./deploy
 
 cluster: kube ## Start a control plane with 1,000 fake nodes and our scheduler, until Ctrl-C
 	cd kube && ../bin/fairlead-testbed up --nodes 1000 --tmpfs --controller-manager --scheduler ../bin/fairlead-scheduler

@@ -86,8 +86,13 @@ func (k *Kubelet) load(ctx context.Context, i image) error {
 		return err
 	}
 	defer os.Remove(archive) //nolint:errcheck // It goes with the bed anyway.
+	return k.LoadImage(ctx, archive)
+}
+
+// LoadImage puts the image of an archive on the node, unpacked, under the name that the archive has for it.
+func (k *Kubelet) LoadImage(ctx context.Context, archive string) error {
 	if err := k.ctr(ctx, "images", "import", archive); err != nil {
-		return fmt.Errorf("test bed: load image %s: %w", i.name, err)
+		return fmt.Errorf("test bed: load image %s: %w", archive, err)
 	}
 	return nil
 }

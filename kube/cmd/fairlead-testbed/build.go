@@ -9,7 +9,7 @@ import (
 )
 
 func newBuild() *cobra.Command {
-	var kubelet, karpenter bool
+	var kubelet, karpenter, helm bool
 	var kubernetes []string
 	c := &cobra.Command{
 		Use:   "build",
@@ -30,6 +30,11 @@ func newBuild() *cobra.Command {
 					return err
 				}
 			}
+			if helm {
+				if err := testbed.BuildHelm(c.Context(), c.ErrOrStderr()); err != nil {
+					return err
+				}
+			}
 			for _, version := range kubernetes {
 				if _, err := testbed.BuildKubernetes(c.Context(), c.ErrOrStderr(), version); err != nil {
 					return err
@@ -41,6 +46,7 @@ func newBuild() *cobra.Command {
 	}
 	c.Flags().BoolVar(&kubelet, "kubelet", false, "the kubelet too, for real containers")
 	c.Flags().BoolVar(&karpenter, "karpenter", false, "Karpenter too, for tests with an autoscaler")
+	c.Flags().BoolVar(&helm, "helm", false, "Helm too, for tests of the chart")
 	c.Flags().StringSliceVar(&kubernetes, "kubernetes", nil,
 		"the control plane of another Kubernetes too, such as v1.36.3, or v1.36 for its newest patch; "+testbed.KubernetesEnv+" has beds run it (10 to 20 minutes each)")
 	return c

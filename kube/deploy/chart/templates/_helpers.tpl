@@ -1,0 +1,28 @@
+{{/* Labels of every object. */}}
+{{- define "fairlead.labels" -}}
+app.kubernetes.io/name: {{ .Values.name }}
+app.kubernetes.io/instance: {{ .Release.Name }}
+app.kubernetes.io/version: {{ .Chart.AppVersion | quote }}
+app.kubernetes.io/managed-by: {{ .Release.Service }}
+helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version }}
+{{- end }}
+
+{{/* What selects pods. */}}
+{{- define "fairlead.selector" -}}
+app.kubernetes.io/name: {{ .Values.name }}
+{{- end }}
+
+{{- define "fairlead.image" -}}
+{{- if .Values.image.digest -}}
+{{ .Values.image.repository }}@{{ .Values.image.digest }}
+{{- else -}}
+{{ .Values.image.repository }}:{{ .Values.image.tag | default .Chart.AppVersion }}
+{{- end }}
+{{- end }}
+
+{{/* The SchedulerConfiguration: what the values say, under the lease that the role allows. */}}
+{{- define "fairlead.config" -}}
+{{- $lease := dict "resourceName" .Values.name "resourceNamespace" .Release.Namespace -}}
+{{- $own := dict "apiVersion" "fairlead.dev/v1alpha1" "kind" "SchedulerConfiguration" "leaderElection" $lease -}}
+{{- toYaml (mergeOverwrite (deepCopy .Values.config) $own) }}
+{{- end }}
