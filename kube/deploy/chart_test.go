@@ -120,17 +120,44 @@ func TestChartElsewhere(t *testing.T) {
 	}
 }
 
+// TestChartShadow: in mode shadow the release has the role of a shadow, and a configuration that is one, under the lease of that role.
+func TestChartShadow(t *testing.T) {
+	kinds := []string{"ServiceAccount", "ClusterRole", "ClusterRoleBinding", "Role", "RoleBinding"}
+	ofUsers := objects(t, "api/roles.yaml")
+	roles := func(all []*unstructured.Unstructured) map[string]any {
+		return substance(t, slices.DeleteFunc(slices.Clone(all), func(o *unstructured.Unstructured) bool {
+			return !slices.Contains(kinds, o.GetKind()) || slices.ContainsFunc(ofUsers, func(r *unstructured.Unstructured) bool { return r.GetName() == o.GetName() })
+		}))
+	}
+	all := rendered(t, "kube-system", "--values", "chart/shadow.values.yaml")
+	if diff := cmp.Diff(roles(objects(t, "shadow/rbac.yaml")), roles(all)); diff != "" {
+		t.Errorf("shadow/rbac.yaml (-) and the chart (+) differ:\n%s", diff)
+	}
+	for _, o := range all {
+		switch o.GetKind() {
+		case "PodDisruptionBudget":
+			t.Error("there is a budget, which would keep the only replica on its node for ever")
+		case "ConfigMap":
+			if c := configuration(t, o); !c.Shadow() || c.LeaderElection.ResourceName != config.ShadowLease || c.Record.Path == "" {
+				t.Errorf("a shadow: %t, under the lease %s, recorded in %q", c.Shadow(), c.LeaderElection.ResourceName, c.Record.Path)
+			}
+		}
+	}
+}
+
 // TestChartRefuses: values that are wrong are refused before anything is installed, and the path of the value is named.
 func TestChartRefuses(t *testing.T) {
 	helm := testbed.HelmForTest(t, "chart")
 	for set, where := range map[string]string{
-		"mode=shadowy":             "/mode",
-		"replica=3":                "replica",
-		"replicas=0":               "/replicas",
-		"antiAffinity=soft":        "/antiAffinity",
-		"name=Not_A_Name":          "/name",
-		"image.digest=sha256:1234": "/image/digest",
-		"config.profiles=":         "/config/profiles",
+		"mode=shadowy":                                "/mode",
+		"mode=shadow":                                 "each profile says mode: shadow",
+		"config.profiles[0].mode=shadow":              "and else none",
+		"replica=3":                                   "replica",
+		"replicas=0":                                  "/replicas",
+		"antiAffinity=soft":                           "/antiAffinity",
+		"name=Not_A_Name":                             "/name",
+		"image.digest=sha256:1234":                    "/image/digest",
+		"config.profiles=":                            "/config/profiles",
 		"config.leaderElection.resourceName=mine":     "/config/leaderElection",
 		"monitoring.serviceMonitor.every=1m":          "every",
 		"definitions.keep=perhaps":                    "/definitions/keep",

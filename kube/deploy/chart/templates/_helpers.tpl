@@ -22,6 +22,11 @@ app.kubernetes.io/name: {{ .Values.name }}
 
 {{/* The SchedulerConfiguration: what the values say, under the lease that the role allows. */}}
 {{- define "fairlead.config" -}}
+{{- range .Values.config.profiles }}
+{{- if ne (eq $.Values.mode "shadow") (eq (.mode | default "") "shadow") }}
+{{- fail (printf "mode is %s, and a profile of config is not: for a shadow each profile says mode: shadow, and else none (shadow.values.yaml is a beginning)" $.Values.mode) }}
+{{- end }}
+{{- end }}
 {{- $lease := dict "resourceName" .Values.name "resourceNamespace" .Release.Namespace -}}
 {{- $own := dict "apiVersion" "fairlead.dev/v1alpha1" "kind" "SchedulerConfiguration" "leaderElection" $lease -}}
 {{- toYaml (mergeOverwrite (deepCopy .Values.config) $own) }}
