@@ -136,6 +136,7 @@ func (s *Scheduler) assemble() {
 		},
 		Handling: func(p *v1.Pod) { s.subject.handling(p) },
 		Times:    timesOf(s), // nothing without WorkloadAccounts
+		NoSizes:  o.Lacks[Resizes()],
 		NoClaims: o.Lacks[resourcev1.SchemeGroupVersion.WithResource("resourceclaims")],
 	})
 	if !o.PodGroups {
@@ -245,6 +246,7 @@ func (s *Scheduler) live(ctx, lease context.Context, cause string) error {
 		}
 		return s.loop(ctx)
 	})
+	openAllRooms(s.binder)
 	s.binder.drain(s.Config.BindTimeout.Duration)
 	s.epochs.beside.running.Wait()
 	if f := (*fault)(nil); !errors.As(err, &f) {

@@ -72,6 +72,8 @@ type Options struct {
 	Handling func(*v1.Pod)
 	// NoClaims says why no claim of devices is ever seen, so that pods that have some are held; empty if they are.
 	NoClaims string
+	// NoSizes says why no pod is resized; empty if those are whose class has sizes.
+	NoSizes string
 	// Times is what accounts of workloads are kept by; none are without it.
 	Times Times
 }
@@ -131,6 +133,9 @@ func New(j *judge.Judge, o Options) *World {
 		cases: map[string]*openCase{}, companies: map[*Gang]*judge.Company{},
 	}
 	shapes.released = binds.closeCase
+	shapes.classOf, shapes.fixed = slots.classes.rowOf, o.NoSizes
+	placed.sizes = &Sizes{journal: journal, judge: j, shapes: shapes, slots: slots, placed: placed, busy: map[types.UID]*Pod{}}
+	nodes.resized = placed.sizes.roomCame
 	groups := &PodGroups{journal: journal, waiting: waiting, slots: slots, byName: map[groupKey]*Group{}, claims: judge.SharesClaims()}
 	groups.forest = forest{byName: map[compositeKey]*Composite{}, touched: map[*Composite]bool{}, tried: map[*Composite]bool{}, left: map[*Group]bool{}}
 	groups.recount = placed.recount
@@ -231,6 +236,7 @@ func (w *World) Due() {
 	w.queries.recheck()
 	w.slots.expire()
 	w.placed.contest.due()
+	w.placed.sizes.due()
 	w.placed.nominations.honour()
 	w.groups.arrange()
 }
@@ -256,6 +262,7 @@ func (w *World) Wake() cluster.Time {
 	if len(w.slots.vacant) > 0 {
 		wake = min(wake, w.slots.vacant[0].until)
 	}
+	wake = min(wake, w.placed.sizes.wake())
 	return min(wake, w.slots.classes.ledger.wake())
 }
 
