@@ -266,6 +266,30 @@ func TestRefusedSizes(t *testing.T) {
 	}
 }
 
+// Memory grows by whole Mi, whatever is left.
+func TestMemoryGrowsByMi(t *testing.T) {
+	r := newRig(t, newBench(t))
+	r.policy = "fairlead"
+	r.restart()
+	r.promise(map[string]string{"elastic": `{importance: 1, sizes: {memory: "10"}, default: true}`})
+	r.restart()
+	r.seeNode(mustNode(t, "node n1 cpu=4 mem=8589934001"))
+	r.seePod(mustPod(t, "pod a cpu=1 mem=1000Mi"))
+	r.seePod(mustPod(t, "pod b cpu=1 mem=700Mi"))
+	r.seePod(mustPod(t, "pod c cpu=1 mem=1234567"))
+	r.spin(4, atOnce)
+	sum := int64(0)
+	for _, name := range []string{"a", "b"} {
+		has := r.pods[types.UID("uid-"+name)].Spec.Containers[0].Resources.Requests.Memory().Value()
+		if sum += has; has <= 1000<<20 || has%(1<<20) != 0 {
+			t.Errorf("pod %s has %d bytes", name, has)
+		}
+	}
+	if left := 8589934001 - 1234567 - sum; left < 0 || left >= 2<<20 {
+		t.Errorf("%d bytes are left over", left)
+	}
+}
+
 func TestFixedSizesSayWhy(t *testing.T) {
 	r := elasticRig(t)
 	pod := mustPod(t, "pod a cpu=1 label=fairlead.dev/class=elastic")
