@@ -202,12 +202,12 @@ func (g *grants) begin(s *cluster.View, list []tenant) {
 }
 
 // fill shares so much of a kind among the tenants, beyond their least: all have as much in proportion to their weight,
-// but for those who may have less, as most says with their least. What rounding leaves goes to the first ones.
+// but for those who may have less, as most says with their least. They have whole units where the ranges are whole, of memory those of 1024 parts. What rounding leaves goes to the first ones.
 func (g *grants) fill(s *cluster.View, list []tenant, k int, sum int64, most func(*tenant) int64) {
 	unit := max(s.Kinds()[k].PerUnit, 1)
 	for i := range list {
-		if x := &list[i]; x.shape.Demand[k]%unit != 0 || most(x)%unit != 0 {
-			unit = 1
+		for x := &list[i]; most(x) > x.shape.Demand[k] && (x.shape.Demand[k]%unit != 0 || most(x)%unit != 0); {
+			unit = finer(unit)
 		}
 	}
 	g.room = g.room[:0]
@@ -226,6 +226,15 @@ func (g *grants) fill(s *cluster.View, list []tenant, k int, sum int64, most fun
 		left, weights = left-share, weights-x.weight
 		g.has[i][k] = x.shape.Demand[k] + share*unit
 	}
+}
+
+// finer is the next smaller unit: of memory a 1024th, of anything else one.
+func finer(unit int64) int64 {
+	const binary = 1 << 10
+	if unit%binary != 0 {
+		return 1
+	}
+	return unit / binary
 }
 
 // resize tries to give all tenants what they are to have, who has to give back first.

@@ -131,6 +131,7 @@ func (c *Core) Observe(now cluster.Time, in []cluster.Event, out []Decision) ([]
 		c.ledger.follow(&c.state.View)
 	}
 	out = c.endCopies(out)
+	noticeGrowers(c)
 	out = c.notice(out)
 	for i := range c.lanes {
 		l := &c.lanes[i]
@@ -235,6 +236,27 @@ func noticeNode(c *Core, n cluster.NodeID, out []Decision) []Decision {
 	out = c.promote(n, cluster.NoJob, out)
 	askGangsOn(c, n)
 	return out
+}
+
+// noticeGrowers gives lanes that do not ignore outcomes cause for a round where something happened on a node where a run of theirs could take more than it has.
+func noticeGrowers(c *Core) {
+	touches, _ := c.state.ChangesSince(c.noticed)
+	for _, touch := range touches {
+		n := cluster.NodeID(touch.Row)
+		if touch.Table != cluster.Nodes || !c.state.NodeLive(n) {
+			continue
+		}
+		for _, t := range c.state.TasksOn(n) {
+			task := c.state.Task(t)
+			most := c.state.Shape(task.Shape).Max
+			if most == nil || task.Node != n || most.Fits(c.state.Demand(t)) {
+				continue
+			}
+			if lane := c.ownerOf(task); lane != noLane && !c.lanes[lane].When.IgnoreOutcomes {
+				c.lanes[lane].dirty = true
+			}
+		}
+	}
 }
 
 // markLanesDirty gives every lane that does not ignore outcomes cause for a round if anybody waits.

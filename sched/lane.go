@@ -20,7 +20,7 @@ type Lane struct {
 }
 
 // Trigger says when a lane's rounds start. A round always wants a cause: a
-// task began to wait, room appeared while tasks wait, the watchdog, or the
+// task began to wait, room appeared while tasks wait, something happened beside a run that could take more, the watchdog, or the
 // time that the last plan named.
 type Trigger struct {
 	// Heartbeat gathers causes until the next multiple of it; 0 starts a

@@ -76,6 +76,8 @@ func verbsOf(r schema.GroupVersionResource) []string {
 		return []string{"list", "watch"}
 	case r.Resource == "pods/eviction":
 		return []string{"create"}
+	case r == scheduler.Resizes():
+		return []string{"patch"}
 	case r.Resource == "pods/status":
 		return []string{"patch"}
 	}
@@ -99,7 +101,7 @@ func (s *Served) read(obey, overrule string) []schema.GroupVersionResource {
 		all = append(all, scheduler.CoschedulingGroups())
 	}
 	if s.ServiceClasses {
-		all = append(all, scheduler.ServiceClasses())
+		all = append(all, scheduler.ServiceClasses(), scheduler.Resizes())
 	}
 	if s.PlacementConstraints {
 		all = append(all, scheduler.PlacementConstraints()...)
@@ -113,9 +115,16 @@ func (s *Served) read(obey, overrule string) []schema.GroupVersionResource {
 	})
 }
 
+// podsFixed is what becomes of pods where none may be resized.
+const podsFixed = "pods stay as they are whose ServiceClass has sizes"
+
 // unreadable does without a type that the role may not read. Overrule is a profile that evicts whatever budgets say; empty if there is none.
 func (s *Served) unreadable(ctx context.Context, r schema.GroupVersionResource, why, overrule string) error {
 	switch {
+	case r == scheduler.Resizes():
+		s.Lacks[r] = why
+		say(ctx, why, podsFixed)
+		return nil
 	case r.Group == corev1.GroupName:
 		return fmt.Errorf("%s; without it no pod leaves for another: allow it, or say evictions: {enabled: false} in each profile", why)
 	case r.Group == resourcev1.SchemeGroupVersion.Group:

@@ -213,7 +213,15 @@ func (s *Served) extensions(ctx context.Context, server discovery.ServerResource
 			say(ctx, absent(of), "constraints count for nobody (kubectl apply -f kube/deploy/api/)")
 		}
 	}
-	return nil
+	if !s.ServiceClasses {
+		return nil
+	}
+	served, known, err := resourcesOf(ctx, askFor, server, scheduler.Resizes().GroupVersion().String())
+	if err == nil && known && !slices.Contains(served, scheduler.Resizes().Resource) {
+		s.Lacks[scheduler.Resizes()] = absent(scheduler.Resizes()) + "; it is there by default since Kubernetes 1.33"
+		say(ctx, absent(scheduler.Resizes()), podsFixed)
+	}
+	return err
 }
 
 // absent says that a type is not served.

@@ -4,6 +4,7 @@ package classes
 
 import (
 	"fmt"
+	"maps"
 	"math"
 	"slices"
 
@@ -12,6 +13,7 @@ import (
 	"fairlead.dev/fairlead/class"
 	"fairlead.dev/fairlead/cluster"
 	"fairlead.dev/fairlead/internal/document"
+	"fairlead.dev/fairlead/kube/sizes"
 )
 
 // Label is the label of pods that names their class.
@@ -22,8 +24,29 @@ type Promises struct {
 	*class.Table
 	// namespaces says of each class of the table which may use it; nil where all may use all.
 	namespaces []labels.Selector
+	// manners are, by place, what classes ask for that a row of the table does not say; nil where none does.
+	manners []Manner
 	// other is the place of the class of pods whose priority reaches none, if their namespace may use it; else it is the last one.
 	other int
+}
+
+// Manner is what a class asks for its pods beside what it promises: it is Kubernetes' alone.
+type Manner struct {
+	// Tier is the labels that a node must have for them; nil asks for none.
+	Tier labels.Set
+	// Sizes are by which factors their requests may grow.
+	Sizes sizes.Factors
+}
+
+// Same reports whether both ask for the same.
+func (m Manner) Same(o Manner) bool { return m.Sizes == o.Sizes && maps.Equal(m.Tier, o.Tier) }
+
+// Manner is that of the class at a place.
+func (p *Promises) Manner(place int) Manner {
+	if p.manners == nil {
+		return Manner{}
+	}
+	return p.manners[place]
 }
 
 // Nobodys is the class of all pods while nothing is promised to anybody.
@@ -44,7 +67,7 @@ func (p *Promises) Nothing() bool {
 
 // Same reports whether both promise the same to the same.
 func (p *Promises) Same(o *Promises) bool {
-	return p.other == o.other && slices.Equal(p.Classes, o.Classes) &&
+	return p.other == o.other && slices.Equal(p.Classes, o.Classes) && slices.EqualFunc(p.manners, o.manners, Manner.Same) &&
 		slices.EqualFunc(p.namespaces, o.namespaces, func(a, b labels.Selector) bool { return a.String() == b.String() && a.Empty() == b.Empty() })
 }
 

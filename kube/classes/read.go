@@ -7,10 +7,13 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strconv"
 	"strings"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/validation"
 	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"fairlead.dev/fairlead/class"
 	"fairlead.dev/fairlead/cluster"
@@ -36,6 +39,7 @@ func (v *Verdict) Accepted() bool {
 // row is a class that was read.
 type row struct {
 	class.Class
+	manner     Manner
 	namespaces labels.Selector
 	verdict    *Verdict
 	byDefault  bool
@@ -107,7 +111,7 @@ func arrange(rows []row) *Promises {
 		Class:      class.Class{Class: cluster.Class{Name: None, Importance: math.MaxInt32}, From: math.MinInt32},
 		namespaces: labels.Everything(),
 	}) {
-		p.Classes, p.namespaces = append(p.Classes, r.Class), append(p.namespaces, r.namespaces)
+		p.Classes, p.manners, p.namespaces = append(p.Classes, r.Class), append(p.manners, r.manner), append(p.namespaces, r.namespaces)
 		if r.byDefault {
 			p.other = i
 		}
@@ -128,6 +132,9 @@ func read(object *v1alpha1.ServiceClass) (row, error) {
 		return r, errors.New(inSpec(err.Error()))
 	}
 	r.Class = table.Classes[0]
+	if r.manner, err = mannerOf(spec); err != nil {
+		return r, err
+	}
 	r.From = class.NoPriority
 	if spec.PriorityAtLeast != nil {
 		r.From = min(*spec.PriorityAtLeast, class.NoPriority-1)
@@ -143,12 +150,49 @@ func read(object *v1alpha1.ServiceClass) (row, error) {
 	return r, nil
 }
 
+// mannerOf reads what a class asks for that files do not say.
+func mannerOf(spec *v1alpha1.ServiceClassSpec) (m Manner, err error) {
+	if len(spec.Tier) > 0 {
+		m.Tier = labels.Set{}
+	}
+	for key, value := range spec.Tier {
+		m.Tier[key] = string(value)
+	}
+	if errs := validation.ValidateLabels(m.Tier, field.NewPath("spec", "tier")); len(errs) > 0 {
+		return m, errs.ToAggregate()
+	}
+	if spec.Sizes == nil {
+		return m, nil
+	}
+	if m.Sizes.CPU, err = hundredths("spec.sizes.cpu", spec.Sizes.CPU); err != nil {
+		return m, err
+	}
+	m.Sizes.Memory, err = hundredths("spec.sizes.memory", spec.Sizes.Memory)
+	return m, err
+}
+
+// mostFactor is the largest factor, in hundredths.
+const mostFactor = 100 * 100
+
+// hundredths reads a factor; 0 is that there is none.
+func hundredths(name string, f *v1alpha1.Factor) (int64, error) {
+	if f == nil {
+		return 0, nil
+	}
+	whole, parts, _ := strings.Cut(string(*f), ".")
+	of, err := strconv.ParseUint(whole+(parts + "00")[:2], 10, 16)
+	if err != nil || len(parts) > 2 || of < 100 || of > mostFactor {
+		return 0, fmt.Errorf("%s: %q, want how many times as much it may become: 1 to 100, with at most two digits behind the point", name, *f)
+	}
+	return int64(of), nil
+}
+
 // fields is a class as files have it.
 func fields(name string, spec *v1alpha1.ServiceClassSpec) map[string]any {
 	all := map[string]any{"name": name, "importance": spec.Importance}
-	put := func(field string, value *string) {
+	put := func(of string, value *string) {
 		if value != nil {
-			all[field] = *value
+			all[of] = *value
 		}
 	}
 	put("availability", (*string)(spec.Availability))
@@ -158,8 +202,13 @@ func fields(name string, spec *v1alpha1.ServiceClassSpec) map[string]any {
 	if spec.Evicted != "" {
 		all["evicted"] = strings.ToLower(spec.Evicted)
 	}
-	if spec.Urgency != nil {
-		all["urgency"] = level(*spec.Urgency)
+	for of, given := range map[string]*v1alpha1.Level{"urgency": spec.Urgency, "size": spec.Size, "redundancy": spec.Redundancy} {
+		if given != nil {
+			all[of] = level(*given)
+		}
+	}
+	if spec.Replicas != nil {
+		all["replicas"] = *spec.Replicas
 	}
 	return all
 }

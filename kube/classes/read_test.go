@@ -14,6 +14,7 @@ import (
 
 	"fairlead.dev/fairlead/cluster"
 	"fairlead.dev/fairlead/kube/api/v1alpha1"
+	"fairlead.dev/fairlead/kube/sizes"
 )
 
 // serviceClass is one of that name and age, with a spec as people write it.
@@ -80,6 +81,22 @@ func TestWhoHasWhichClass(t *testing.T) {
 	}
 }
 
+// Tiers, replicas, sizes and levels are read.
+func TestManners(t *testing.T) {
+	p, _ := Read([]*v1alpha1.ServiceClass{serviceClass(t, "gold", time.Hour, `{importance: 1, size: Premium, redundancy: Advanced, tier: {disk: ssd}, replicas: 3, sizes: {cpu: "1.5", memory: "10"}}`), serviceClass(t, "rest", time.Hour, `{importance: 2}`)})
+	gold, _ := p.ByName("gold")
+	if c := p.Classes[gold]; c.Size != cluster.Premium || c.Redundancy != cluster.Advanced || c.Replicas != 3 || c.Tier != 0 {
+		t.Errorf("gold is %+v", c)
+	}
+	if m := p.Manner(int(gold)); !m.Same(Manner{Tier: labels.Set{"disk": "ssd"}, Sizes: sizes.Factors{CPU: 150, Memory: 1000}}) {
+		t.Errorf("gold asks for %+v", m)
+	}
+	rest, _ := p.ByName("rest")
+	if m := p.Manner(int(rest)); !m.Same(Manner{}) {
+		t.Errorf("rest asks for %+v", m)
+	}
+}
+
 // What two classes say, the older one has: as the default, and by a priority.
 func TestTheOlderClassWins(t *testing.T) {
 	p, verdicts := Read([]*v1alpha1.ServiceClass{
@@ -109,6 +126,9 @@ func TestInvalidClassesAreNamed(t *testing.T) {
 		"no-share":    `{importance: 1, availability: "0.1234567"}`,
 		"no-time":     `{importance: 1, availability: "0.9", margin: "0.5us"}`,
 		"no-budget":   `{importance: 1, availability: "0.9", overheadBudget: "101%"}`,
+		"no-tier":     `{importance: 1, tier: {"disk of mine": ssd}}`,
+		"no-factor":   `{importance: 1, sizes: {cpu: "0.99"}}`,
+		"no-digits":   `{importance: 1, sizes: {memory: "1.001"}}`,
 		"no-selector": `{importance: 1, namespaceSelector: {matchExpressions: [{key: a, operator: Is}]}}`,
 	}
 	objects := []*v1alpha1.ServiceClass{serviceClass(t, "good", time.Hour, `{importance: 1, default: true}`)}
@@ -120,6 +140,9 @@ func TestInvalidClassesAreNamed(t *testing.T) {
 		"no-share":    "spec.availability",
 		"no-time":     "spec.margin",
 		"no-budget":   "spec.overheadBudget",
+		"no-tier":     "spec.tier",
+		"no-factor":   "spec.sizes.cpu",
+		"no-digits":   "spec.sizes.memory",
 		"no-selector": "spec.namespaceSelector",
 	}
 	for _, v := range verdicts {

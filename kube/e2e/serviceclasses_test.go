@@ -81,6 +81,17 @@ func TestServiceClassesAreChecked(t *testing.T) {
 		{"x", `{importance: 1, default: "yes"}`, "spec.default"},
 		{"x", `{importance: 1, namespaceSelector: team}`, "spec.namespaceSelector"},
 		{"x", `{importance: 1, namespaceSelector: {matchExpressions: [{key: team}]}}`, "spec.namespaceSelector.matchExpressions[0].operator"},
+		{"x", `{importance: 1, size: Large}`, "spec.size"},
+		{"x", `{importance: 1, redundancy: High}`, "spec.redundancy"},
+		{"x", `{importance: 1, replicas: 0}`, "spec.replicas"},
+		{"x", `{importance: 1, sizes: {}}`, "spec.sizes"},
+		{"x", `{importance: 1, sizes: {cpu: 2}}`, "spec.sizes.cpu"},
+		{"x", `{importance: 1, sizes: {cpu: "0.5"}}`, "spec.sizes.cpu"},
+		{"x", `{importance: 1, sizes: {memory: "1.333"}}`, "spec.sizes.memory"},
+		{"x", `{importance: 1, sizes: {memory: "101"}}`, "spec.sizes.memory"},
+		{"x", `{importance: 1, sizes: {pods: "2"}}`, "pods"},
+		{"x", `{importance: 1, tier: {}}`, "spec.tier"},
+		{"x", `{importance: 1, tier: {disk: "-ssd"}}`, "spec.tier"},
 		{"x", `{importance: 1, available: "0.9"}`, "available"},
 	} {
 		_, err := of.Create(t.Context(), serviceClass(t, bad.name, bad.spec), strictly())
@@ -88,7 +99,7 @@ func TestServiceClassesAreChecked(t *testing.T) {
 			t.Errorf("%s %s: %v, want %q", bad.name, bad.spec, err, bad.words)
 		}
 	}
-	created, err := of.Create(t.Context(), serviceClass(t, "gold", `{importance: 1, availability: 99.95%, margin: 1m30s, restart: 2.5s, urgency: Premium, priorityAtLeast: -5, namespaceSelector: {}}`), strictly())
+	created, err := of.Create(t.Context(), serviceClass(t, "gold", `{importance: 1, availability: 99.95%, margin: 1m30s, restart: 2.5s, urgency: Premium, size: Advanced, redundancy: BestEffort, tier: {example.com/disk: ssd}, replicas: 3, sizes: {cpu: "1.5", memory: "2"}, priorityAtLeast: -5, namespaceSelector: {}}`), strictly())
 	c.must(err)
 	if evicted, _, _ := unstructured.NestedString(created.Object, "spec", "evicted"); evicted != "Lost" {
 		t.Errorf("evicted is %q, want the default Lost", evicted)
@@ -96,7 +107,7 @@ func TestServiceClassesAreChecked(t *testing.T) {
 	c.checkShortNames("svcclass")
 	kubectl := exec.CommandContext(t.Context(), c.bed.Program("kubectl"), "--kubeconfig", c.bed.Kubeconfig(testbed.Admin), "get", "svcclass")
 	out, err := kubectl.CombinedOutput()
-	if err != nil || !regexp.MustCompile(`(?m)^NAME +IMPORTANCE +AVAILABILITY +PRIORITY +DEFAULT +ACCEPTED +AGE\ngold +1 +99.95% +-5 `).Match(out) {
+	if err != nil || !regexp.MustCompile(`(?m)^NAME +IMPORTANCE +AVAILABILITY +PRIORITY +DEFAULT +ACCEPTED +WORKLOADS +KEPT +AT RISK +AGE\ngold +1 +99.95% +-5 `).Match(out) {
 		t.Errorf("kubectl get svcclass: %v\n%s", err, out)
 	}
 }

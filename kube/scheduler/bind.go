@@ -45,6 +45,7 @@ type binder struct {
 	executions      executions
 	flights         map[*world.Pod]*flight // binds without an outcome; they are the loop's
 	caution         *caution
+	rooms           map[*flight]bool // binds that wait until others have become smaller; they are the loop's
 
 	// life ends with the lease, and when a scheduler that stops has waited long
 	// enough: what is not sent by then must not be sent after the next leader has
@@ -54,7 +55,7 @@ type binder struct {
 }
 
 func newBinder(s *Scheduler) *binder {
-	return &binder{s: s, workers: make(chan struct{}, s.Config.BindWorkers), departures: departures{}, executions: executions{}, flights: map[*world.Pod]*flight{}, caution: newCaution()}
+	return &binder{s: s, workers: make(chan struct{}, s.Config.BindWorkers), departures: departures{}, executions: executions{}, flights: map[*world.Pod]*flight{}, caution: newCaution(), rooms: map[*flight]bool{}}
 }
 
 // begin lets binds be sent until drain, or until the lease ends. Those that were
@@ -96,6 +97,7 @@ type flight struct {
 	began       time.Time
 	cancel      context.CancelFunc // ends whatever it waits for
 	company     *company           // of its gang; nil if it is bound by itself
+	room        chan error         // tells that its room is there, or will not be; nil if it is already
 	unprepared  bool               // it was given up before its bind was to be sent
 	doubtful    bool               // nobody knows what was written of what it was to be prepared with
 }
@@ -110,6 +112,7 @@ func (b *binder) bind(ctx context.Context, p *world.Pod, with *company) {
 	life, cancel := context.WithCancel(b.life)
 	f := &flight{pod: p, object: p.Object(), node: p.Node(), reservation: p.Reservation(), began: b.s.Clock.Now(), cancel: cancel, company: with}
 	b.flights[p] = f
+	holdForRoom(b, f)
 	if f.prepares() {
 		b.add(1, 0)
 	} else {
@@ -169,7 +172,7 @@ func (b *binder) survive(ctx context.Context, f *flight, work func() error) (pan
 }
 
 // prepares reports whether its bind has to wait for something.
-func (f *flight) prepares() bool { return !f.reservation.Empty() || f.company != nil }
+func (f *flight) prepares() bool { return !f.reservation.Empty() || f.company != nil || f.room != nil }
 
 // prepare waits for the volumes and devices that were set aside, for the pod and the others of its company. From then on the
 // API server owes the bind.
@@ -192,8 +195,11 @@ func (b *binder) prepare(ctx context.Context, f *flight) (err error) {
 	return f.company.agree(ctx, err)
 }
 
-// setAside writes what was set aside for the pod.
+// setAside writes what was set aside for the pod, once its room is there.
 func (b *binder) setAside(ctx context.Context, f *flight) error {
+	if err := f.awaitRoom(ctx); err != nil {
+		return err
+	}
 	if f.reservation.Empty() {
 		return nil
 	}
@@ -379,6 +385,7 @@ func (b *binder) drain(limit time.Duration) {
 // bound takes the outcome of a bind to the world.
 func (s *Scheduler) bound(ctx context.Context, f *flight, err error) {
 	s.subject.handling(f.object)
+	delete(s.binder.rooms, f)
 	if s.binder.flights[f.pod] == f {
 		delete(s.binder.flights, f.pod)
 	}

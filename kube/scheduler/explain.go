@@ -6,6 +6,7 @@ import (
 	"time"
 
 	v1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/sets"
 	fwk "k8s.io/kube-scheduler/framework"
@@ -52,6 +53,8 @@ type explainer struct {
 	// told is what was written of objects with a condition, by uid, and standRetries what could not be, the earliest first.
 	told         map[types.UID]stand
 	standRetries []standRetry
+	// enough is what was said last of workloads whose class has replicas.
+	enough map[world.Workload]metav1.Condition
 	// waiting is how many pods of a pod group were reported to wait for nodes.
 	waiting map[*world.Gang]int
 }
@@ -85,7 +88,7 @@ type likeness struct {
 }
 
 func newExplainer(s *Scheduler) *explainer {
-	e := &explainer{queued: map[types.UID]bool{}, again: reminders{has: map[types.UID]bool{}}, reported: map[types.UID]verdict{}, cached: map[likeness]explanation{}, kept: map[types.UID]refusal{}, told: map[types.UID]stand{}, incomplete: map[*world.Group]bool{}, waiting: map[*world.Gang]int{}}
+	e := &explainer{queued: map[types.UID]bool{}, again: reminders{has: map[types.UID]bool{}}, reported: map[types.UID]verdict{}, cached: map[likeness]explanation{}, kept: map[types.UID]refusal{}, told: map[types.UID]stand{}, incomplete: map[*world.Group]bool{}, waiting: map[*world.Gang]int{}, enough: map[world.Workload]metav1.Condition{}}
 	e.writer.mute = s.epochs.shadow != nil
 	e.writer.start(s)
 	return e
@@ -212,6 +215,9 @@ func (e *explainer) reasons(s *Scheduler, p *world.Pod) explanation {
 		x = diagnosis(s.judge.Diagnose(p.Object()), heldFor(s, p, node))
 	} else {
 		x = e.likeReasons(s, p)
+	}
+	if tier := world.TierOf(s.world, p); tier != "" && p.Why == "" {
+		x.message += " Fairlead: " + tier + "."
 	}
 	if r, ok := e.kept[p.Object().UID]; ok && s.now() < r.at+explainAgain {
 		x.message += " " + r.text

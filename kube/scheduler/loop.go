@@ -74,6 +74,7 @@ func (s *Scheduler) turn(ctx context.Context) (cluster.Time, error) {
 		if s.epochs.mistakes.broken {
 			return wake, nil
 		}
+		resize(ctx, s)
 		s.dismiss(ctx)
 		return min(wake, s.world.Wake(), s.aside.wake()), nil
 	}
@@ -100,13 +101,14 @@ func (s *Scheduler) turn(ctx context.Context) (cluster.Time, error) {
 		}
 		return reserved || undecided
 	})...))
+	resize(ctx, s)
 	s.dismiss(ctx)
 	s.explainer.nominateHeirs(s, held)
 	more := s.explainer.work(s)
 	s.makeRoom() // what was decided has taken some
 	s.subject.handling(nil)
 	s.intake.constraints.tell()
-	wake = min(wake, s.world.Wake(), s.aside.wake(), s.explainer.wake(), s.intake.constraints.wake())
+	wake = min(wake, s.world.Wake(), s.aside.wake(), s.explainer.wake(), s.intake.constraints.wake(), countClasses(s))
 	if more || s.world.Pending() || s.world.Pods().Queued() > 0 {
 		wake = s.now()
 	}
@@ -155,13 +157,15 @@ func (s *Scheduler) step(ctx context.Context) cluster.Time {
 }
 
 // carryOut lets upstream's filters have the last word on each placement, and
-// sends out the binds of those that pass. Then it takes on what has to leave. No
-// shape here leaves open how much it takes, and no job has FirstEnds, so that there
-// is nothing to resize or to end. What made the decisions began at that time.
+// sends out the binds of those that pass. Then it takes on what has to leave. What is resized is judged as it will be
+// by those who come after it. No job has FirstEnds, so that there is nothing to end. What made the decisions began at that time.
 func (s *Scheduler) carryOut(ctx context.Context, decisions []sched.Decision, began time.Time) {
 	var gangs world.Gangs
 	var sent []*world.Pod
 	for _, d := range decisions {
+		if d.Kind == sched.Resize {
+			world.SizesOf(s.world).Resize(d)
+		}
 		if d.Kind != sched.Place {
 			continue
 		}

@@ -140,6 +140,7 @@ func (s *Scheduler) assemble() {
 		Handling: func(p *v1.Pod) { s.subject.handling(p) },
 		Times:    timesOf(s), // nothing without WorkloadAccounts
 		Shadow:   o.Config.Shadow(),
+		NoSizes:  cmp.Or(resizesNobody(&o), o.Lacks[Resizes()]),
 		NoClaims: o.Lacks[resourcev1.SchemeGroupVersion.WithResource("resourceclaims")],
 	})
 	if !o.PodGroups {
@@ -156,6 +157,14 @@ func (s *Scheduler) assemble() {
 	s.world.Exits().Allow(evictions(o))
 	s.binder = newBinder(s)
 	s.explainer = newExplainer(s)
+}
+
+// resizesNobody says that a shadow gives pods no other sizes; empty of a scheduler that is none.
+func resizesNobody(o *Options) string {
+	if o.Config.Shadow() {
+		return "a shadow changes no pod"
+	}
+	return ""
 }
 
 // evictions are those that the profiles allow. For pods of default-scheduler those of any other scheduler leave as well, as with kube-scheduler.
@@ -250,6 +259,7 @@ func (s *Scheduler) live(ctx, lease context.Context, cause string) error {
 		}
 		return s.loop(ctx)
 	})
+	openAllRooms(s.binder)
 	s.binder.drain(s.Config.BindTimeout.Duration)
 	awaitBeside(s, s.Config.BindTimeout.Duration)
 	if f := (*fault)(nil); !errors.As(err, &f) {

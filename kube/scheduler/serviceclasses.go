@@ -12,6 +12,7 @@ import (
 	"k8s.io/client-go/tools/cache"
 	"k8s.io/klog/v2"
 
+	"fairlead.dev/fairlead/cluster"
 	"fairlead.dev/fairlead/kube/api/v1alpha1"
 	"fairlead.dev/fairlead/kube/classes"
 )
@@ -27,8 +28,9 @@ func ServiceClasses() schema.GroupVersionResource {
 type serviceClasses struct {
 	s         *Scheduler
 	informers dynamicinformer.DynamicSharedInformerFactory
-	changed   bool // since they were read
-	overruled bool // by the configuration, when they were
+	changed   bool         // since they were read
+	overruled bool         // by the configuration, when they were
+	counts    cluster.Time // when it is next counted to whom they are kept
 }
 
 // newServiceClasses makes their informer; nil where they are not served.

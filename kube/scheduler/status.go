@@ -37,7 +37,7 @@ type condition struct {
 	// object and told are of another object; nothing else is said then.
 	object *conditioned
 	told   stand
-	// written is an account of a workload, or what is said of a constraint; nothing else is said then.
+	// written is an account of a workload, or what is said of a constraint, or to whom a class is kept; nothing else is said then.
 	written written
 	// reason and message are those of PodScheduled, which stays as it is without a reason.
 	reason, message string

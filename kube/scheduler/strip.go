@@ -13,7 +13,9 @@ import (
 	"k8s.io/client-go/tools/cache"
 	"k8s.io/klog/v2"
 
+	"fairlead.dev/fairlead/kube/api/v1alpha1"
 	"fairlead.dev/fairlead/kube/metrics"
+	"fairlead.dev/fairlead/kube/sizes"
 )
 
 // stripping drops, in place, what no filter, score or report looks at. When a new
@@ -53,7 +55,7 @@ func strip(object any) {
 }
 
 func stripPod(p *v1.Pod) {
-	p.Annotations = mirrored(p.Annotations)
+	p.Annotations = marks(p.Annotations)
 	if p.Status.Phase == v1.PodSucceeded || p.Status.Phase == v1.PodFailed {
 		p.Labels, p.Finalizers = nil, nil
 		p.Spec = v1.PodSpec{SchedulerName: p.Spec.SchedulerName, NodeName: p.Spec.NodeName}
@@ -72,20 +74,25 @@ func stripPod(p *v1.Pod) {
 		Resize:                               p.Status.Resize,
 		ResourceClaimStatuses:                p.Status.ResourceClaimStatuses,
 		ExtendedResourceClaimStatus:          p.Status.ExtendedResourceClaimStatus,
-		ContainerStatuses:                    sizes(p.Spec.Containers, p.Status.ContainerStatuses),
-		InitContainerStatuses:                sizes(p.Spec.InitContainers, p.Status.InitContainerStatuses),
+		ContainerStatuses:                    keptSizes(p.Spec.Containers, p.Status.ContainerStatuses),
+		InitContainerStatuses:                keptSizes(p.Spec.InitContainers, p.Status.InitContainerStatuses),
 		AllocatedResources:                   p.Status.AllocatedResources,
 		Resources:                            p.Status.Resources,
 		NodeAllocatableResourceClaimStatuses: p.Status.NodeAllocatableResourceClaimStatuses,
 	}
 }
 
-// mirrored keeps what says that the pod is a static one's picture.
-func mirrored(annotations map[string]string) map[string]string {
-	if hash, is := annotations[v1.MirrorPodAnnotationKey]; is {
-		return map[string]string{v1.MirrorPodAnnotationKey: hash}
+// marks keeps what says that the pod is a static one's picture, or that an autoscaler owns its size.
+func marks(annotations map[string]string) (kept map[string]string) {
+	for _, mark := range append(sizes.OwnersMarks(), v1.MirrorPodAnnotationKey) {
+		if text, is := annotations[mark]; is {
+			if kept == nil {
+				kept = map[string]string{}
+			}
+			kept[mark] = text
+		}
 	}
-	return nil
+	return kept
 }
 
 func stripContainers(containers []v1.Container) {
@@ -113,7 +120,7 @@ func reportedConditions(conditions []v1.PodCondition) []v1.PodCondition {
 	var kept []v1.PodCondition
 	for _, c := range conditions {
 		switch c.Type {
-		case v1.PodScheduled, v1.PodResizePending, v1.PodResizeInProgress:
+		case v1.PodScheduled, v1.PodResizePending, v1.PodResizeInProgress, v1alpha1.Sized:
 			kept = append(kept, c)
 		case v1.DisruptionTarget:
 			if c.Reason == v1.PodReasonPreemptionByScheduler {
@@ -125,9 +132,9 @@ func reportedConditions(conditions []v1.PodCondition) []v1.PodCondition {
 	return kept
 }
 
-// sizes keeps what containers were given where it is not what they ask for, as
+// keptSizes keeps what containers were given where it is not what they ask for, as
 // it is during and after a resize.
-func sizes(containers []v1.Container, statuses []v1.ContainerStatus) []v1.ContainerStatus {
+func keptSizes(containers []v1.Container, statuses []v1.ContainerStatus) []v1.ContainerStatus {
 	var kept []v1.ContainerStatus
 	for _, s := range statuses {
 		at := slices.IndexFunc(containers, func(c v1.Container) bool { return c.Name == s.Name })

@@ -9,6 +9,7 @@ import (
 
 	v1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/labels"
@@ -122,9 +123,14 @@ func listAccounts(ctx context.Context, s *Scheduler) (all []world.Standing, err 
 				klog.FromContext(ctx).Error(err, "The account of a workload cannot be read, and begins anew", "account", klog.KObj(&list.Items[i]))
 				continue
 			}
-			if account.Status.Kind != "" { // it was created, and not written
-				all = append(all, standingOf(s, account))
+			if account.Status.Kind == "" { // it was created, and not written
+				continue
 			}
+			standing := standingOf(s, account)
+			if c := meta.FindStatusCondition(account.Status.Conditions, v1alpha1.EnoughReplicas); c != nil {
+				s.explainer.enough[standing.Workload] = *c
+			}
+			all = append(all, standing)
 		}
 		if next = list.GetContinue(); next == "" {
 			return all, nil
@@ -249,6 +255,8 @@ func changedAccounts(s *Scheduler, last bool) (all []*account) {
 		a := &account{workload: standing.Workload}
 		if len(standing.Replicas) > 0 {
 			a.status = accountOf(s, &standing, known)
+		} else {
+			delete(s.explainer.enough, standing.Workload)
 		}
 		all = append(all, a)
 	}
@@ -283,6 +291,7 @@ func accountOf(s *Scheduler, standing *world.Standing, known map[string]cluster.
 		}
 		addReplica(s, status, r)
 	}
+	sayEnough(s, standing, known, status)
 	if most != nil {
 		status.Target = fmt.Sprint(most.Availability)
 	}
@@ -295,6 +304,40 @@ func accountOf(s *Scheduler, standing *world.Standing, known map[string]cluster.
 		status.Slack = (time.Duration(slack) * time.Microsecond).Round(time.Second).String()
 	}
 	return status
+}
+
+// sayEnough says whether the workload has as many pods at once as its class says, where that says more than one.
+func sayEnough(s *Scheduler, standing *world.Standing, known map[string]cluster.Class, status *v1alpha1.WorkloadAccountStatus) {
+	var class cluster.Class
+	has := int32(0)
+	for i := range standing.Replicas[:standing.Live] {
+		if of := known[standing.Replicas[i].Class]; of.Replicas > class.Replicas {
+			class = of
+		}
+		if standing.Replicas[i].Pod != "" {
+			has++
+		}
+	}
+	if class.Replicas <= 1 {
+		delete(s.explainer.enough, standing.Workload)
+		return
+	}
+	now := metav1.Condition{
+		Type: v1alpha1.EnoughReplicas, Status: metav1.ConditionTrue, Reason: v1alpha1.ReasonEnough, LastTransitionTime: metav1.NewTime(s.Clock.Now()),
+		Message: fmt.Sprintf("ServiceClass %s wants %d pods at once, and there are %d.", class.Name, class.Replicas, has),
+	}
+	if has < class.Replicas {
+		now.Status, now.Reason = metav1.ConditionFalse, v1alpha1.ReasonTooFew
+		now.Message += fmt.Sprintf(" Scale the %s %s.", standing.Kind, standing.Name)
+	}
+	if before := s.explainer.enough[standing.Workload]; before.Status == now.Status {
+		now.LastTransitionTime = before.LastTransitionTime
+	}
+	s.explainer.enough[standing.Workload] = now
+	if status.Class == "" {
+		status.Class = class.Name
+	}
+	status.Conditions = []metav1.Condition{now}
 }
 
 // addReplica adds an account of its own, or what it comes to beyond the most that there are.

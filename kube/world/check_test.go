@@ -13,6 +13,7 @@ import (
 
 	"fairlead.dev/fairlead/cluster"
 	"fairlead.dev/fairlead/kube/judge"
+	"fairlead.dev/fairlead/kube/sizes"
 )
 
 // This file holds the world to the truth. After each turn the rig's record,
@@ -22,12 +23,37 @@ import (
 func (r *rig) check() {
 	r.tb.Helper()
 	for _, check := range []func() error{
-		r.core.View().Check, r.checkStale, r.checkPlaces, r.checkStages, r.checkGroups, r.checkComposites, r.checkExits, r.checkGuards, r.checkSets, r.checkRules, r.checkQueries, r.checkColumns, r.checkDisks, r.checkLedger,
+		r.core.View().Check, r.checkStale, r.checkPlaces, r.checkStages, r.checkGroups, r.checkComposites, r.checkExits, r.checkGuards, r.checkSets, r.checkRules, r.checkQueries, r.checkColumns, r.checkDisks, r.checkLedger, r.checkSizes,
 	} {
 		if err := check(); err != nil {
 			r.tb.Fatalf("at %v: %v", r.now, err)
 		}
 	}
+}
+
+// checkSizes holds the core to what pods were granted, and the judge to the same.
+func (r *rig) checkSizes() error {
+	for name, n := range r.world.nodes.byName {
+		sum := int64(0)
+		for uid, p := range n.pods {
+			info, _ := p.read()
+			sum += judge.Requests(info).MilliCPU
+			if p.slot == nil || p.growth == nil {
+				continue
+			}
+			has, want := r.core.View().Demand(p.slot.task), p.elastic.takes(p.growth.wants)
+			if got := (sizes.Amount{CPU: has[cpuColumn], Memory: has[memoryColumn]}); got != want {
+				return fmt.Errorf("pod %s has %+v, and the core counts %+v", uid, want, got)
+			}
+			if within := p.elastic.within(p.growth.wants); within != p.growth.wants {
+				return fmt.Errorf("pod %s was granted %+v, want %+v", uid, p.growth.wants, within)
+			}
+		}
+		if judged := judgedNodes(r.judge)[name].GetRequested().GetMilliCPU(); judged != sum {
+			return fmt.Errorf("the judge counts %d thousandths of cores on node %s, its pods %d", judged, name, sum)
+		}
+	}
+	return nil
 }
 
 // checkStale holds the world to emitting nothing that the core takes for late:

@@ -29,9 +29,9 @@ import (
 func TestAHostileHistoryConfusesNobody(t *testing.T) {
 	setCases(t, "500")
 	b := newBench(t, library()...)
-	placed, refused, restarts, evicted, back, freed, trees := 0, 0, 0, 0, 0, 0, 0
+	placed, refused, restarts, evicted, back, freed, trees, grown, shrunk := 0, 0, 0, 0, 0, 0, 0, 0, 0
 	untested := func() bool {
-		return slices.Contains([]int{placed, refused, restarts, evicted, back - freed, freed, trees}, 0)
+		return slices.Contains([]int{placed, refused, restarts, evicted, back - freed, freed, trees, grown, shrunk}, 0)
 	}
 	try := func(t *rapid.T) {
 		h := &history{rig: newRig(t, b), t: t, old: map[types.UID][]*v1.Pod{}}
@@ -51,6 +51,7 @@ func TestAHostileHistoryConfusesNobody(t *testing.T) {
 		h.calm()
 		placed, refused, restarts, evicted = placed+h.placedCount, refused+h.refusedCount, restarts+h.restarts-1, evicted+h.evictedCount
 		back, freed, trees = back+h.backCount, freed+h.freedCount, trees+h.trees
+		grown, shrunk = grown+h.grown, shrunk+h.shrunk
 	}
 	rapid.Check(t, try)
 	for range 3 { // of some there are five in a round, so that one round in a hundred has none
@@ -58,15 +59,22 @@ func TestAHostileHistoryConfusesNobody(t *testing.T) {
 			rapid.Check(t, try)
 		}
 	}
-	t.Logf("%d pods placed, %d placements refused, %d new cores, %d pods asked to leave, %d called back, %d of them for others, %d composite pod groups placed", placed, refused, restarts, evicted, back, freed, trees)
+	t.Logf("%d pods placed, %d placements refused, %d new cores, %d pods asked to leave, %d called back, %d of them for others, %d composite pod groups placed, %d resizes to more and %d to less", placed, refused, restarts, evicted, back, freed, trees, grown, shrunk)
 	if untested() {
 		t.Error("nothing was tested of something")
 	}
 }
 
-// drawPromises has accounts be kept in half of the histories, as something is promised to pods by their priority.
+// drawPromises has accounts be kept in some of the histories, as something is promised to pods by their priority; and has pods grow, keep to tiers and stand apart in others.
 func (h *history) drawPromises(t *rapid.T) {
-	if !rapid.Bool().Draw(t, "promises") {
+	switch pick(t, "promises", "none", "table", "table", "classes", "classes") {
+	case "none":
+		return
+	case "classes": // no other policy has pods grow
+		h.policy, h.options = "fairlead", policies.Options{Seed: 1}
+		h.promise(drawClasses(t))
+		h.restart()
+		h.restarts--
 		return
 	}
 	table, err := promises.Decode("classes", []byte("classes:\n- {name: gold, priority: 10, availability: 90%}\n- {name: bronze, availability: 10%}\n"))
@@ -80,8 +88,35 @@ func (h *history) drawPromises(t *rapid.T) {
 	h.restarts--
 }
 
+// drawClasses draws classes for all namespaces, by priority.
+func drawClasses(t *rapid.T) map[string]string {
+	some := func(what string) string {
+		return pick(t, what, "", `, sizes: {cpu: "2"}`, `, sizes: {cpu: "3", memory: "1.5"}`, `, tier: {size: "5"}`, `, replicas: 2`, `, sizes: {cpu: "1.5"}, tier: {size: "5"}, replicas: 3`)
+	}
+	return map[string]string{
+		"gold":   `{importance: 1, priorityAtLeast: 5, namespaceSelector: {}` + some("gold") + `}`,
+		"bronze": `{importance: 2, availability: 10%, default: true, sizes: {cpu: "2"}}`,
+	}
+}
+
+// drawKubelet draws what becomes of what is asked for.
+func (h *history) drawKubelet(c *Change) (string, bool) {
+	if c.To == nil {
+		return "", false
+	}
+	for i, to := range c.To {
+		if had, cpu := c.Object.Spec.Containers[i].Resources.Requests.Cpu(), to.Requests.Cpu(); cpu.Cmp(*had) > 0 {
+			h.grown++
+		} else if !cpu.IsZero() && cpu.Cmp(*had) < 0 {
+			h.shrunk++
+		}
+	}
+	return pick(h.t, "refused", "", "", "", "exceeded quota"), rapid.Bool().Draw(h.t, "slow")
+}
+
 type history struct {
 	*rig
+	grown, shrunk                           int
 	t                                       *rapid.T
 	made                                    int
 	old                                     map[types.UID][]*v1.Pod // events that may come again
@@ -173,6 +208,18 @@ func (h *history) actions() map[string]func(*rapid.T) {
 		"restart":    func(*rapid.T) { h.restart() },
 		"constraint": h.drawConstraint,
 		"node group": h.drawNodeGroup,
+		"resize":     func(*rapid.T) { h.change(h.drawKubelet) },
+		"kubelets":   func(*rapid.T) { h.settleSizes() },
+		"classes": func(t *rapid.T) {
+			if h.world.slots.classes.promises.ByNamespace() {
+				h.promise(drawClasses(t))
+			}
+		},
+		"defer": h.withPod(func(uid types.UID) {
+			if p := h.world.pods.byUID[uid]; p != nil && p.growth != nil && len(h.pods[uid].Status.ContainerStatuses) == 0 {
+				h.deferResize(uid, pick(h.t, "granted", "100m", "500m", "1"))
+			}
+		}),
 		"mark-dirty": func(*rapid.T) { h.world.MarkDirty() },
 	}
 	maps.Copy(actions, h.nodeActions())
@@ -329,6 +376,9 @@ func (h *history) turnNow() verdict {
 		h.t.Logf("  %s is asked to leave %s", p.Object().Name, p.Node())
 	}
 	h.sent = append(h.sent, v.accepted...)
+	if h.world.slots.classes.promises.ByNamespace() {
+		h.change(h.drawKubelet)
+	}
 	return v
 }
 
@@ -412,6 +462,8 @@ func (h *history) calm() {
 			}
 		}
 		h.empty()
+		h.change(atOnce)
+		h.settleSizes()
 		h.now += 11 * cluster.Second
 		for len(h.turnNow().refused) > 0 { // else those that are refused again and again, and back off for less than that, had all the room whenever somebody looks
 		}
@@ -433,13 +485,18 @@ func (h *history) stuck() (*Pod, string) {
 	for _, p := range inOrder(h.world.pods.byUID) {
 		if p.Ours && !h.short(p) && (p.Stage == Waiting || p.Stage == AwaitingQuery || p.Stage == BackingOff) {
 			for node, status := range h.rival.verdicts(h.nodeList(), h.placed(), p.object) {
-				if status.IsSuccess() && h.inDomain(p, node) {
+				if status.IsSuccess() && h.inDomain(p, node) && !h.crowded(p, node) {
 					return p, node
 				}
 			}
 		}
 	}
 	return nil, ""
+}
+
+// crowded reports whether the pod may not come to the node as others of its owner are there, by its class.
+func (h *history) crowded(p *Pod, node string) bool {
+	return p.slot != nil && h.core.View().Crowded(p.slot.task, h.world.nodes.byName[node].row)
 }
 
 // short reports whether the pod waits for others of its group.

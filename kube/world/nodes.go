@@ -45,6 +45,8 @@ type nodes struct {
 	misnamed  int
 	domains   *domains
 	rackLabel string // see Options
+	// resized is told of a node that offers something else.
+	resized func(*node)
 }
 
 // begin takes the rows from all nodes, for a new core.
@@ -81,6 +83,9 @@ func (ns *nodes) change(n *node, object *v1.Node) []v1.ResourceName {
 	}
 	n.object = object
 	ns.judge.SetNode(object)
+	if resized && ns.resized != nil {
+		ns.resized(n)
+	}
 	if resized || moved {
 		ns.journal.emit(cluster.NodeChanged{Node: n.row, Spec: ns.spec(n)})
 	}

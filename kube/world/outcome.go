@@ -84,6 +84,8 @@ func (b *Binds) Judge(ctx context.Context, d sched.Decision) (*Pod, *fwk.Status)
 	}
 	b.pods.move(p, Assumed)
 	p.node = n
+	b.placed.sizes.renew(p)
+	b.placed.sizes.set(p, d.Grant)
 	if p.query != nil {
 		// The query has its result; what it is known by need not be kept.
 		b.waiting.queries.ways.lift(p)

@@ -25,6 +25,7 @@ type placed struct {
 	unknownNode map[string]map[types.UID]*Pod
 	nominations *nominations
 	contest     *Contest
+	sizes       *Sizes
 }
 
 // arrive puts a bound pod, whose task is gated, on its node.
@@ -41,6 +42,9 @@ func (on *placed) arrive(p *Pod) {
 // settleOn puts a pod on its node, which has become known or to which it was bound.
 func (on *placed) settleOn(p *Pod, n *node) {
 	on.pods.handling(p.object)
+	p.node = n
+	on.sizes.renew(p)
+	on.slots.reshape(p, on.shapes.known(p))
 	on.slots.found(p, n)
 	on.pods.move(p, Bound)
 	on.putOn(p, n)
@@ -64,6 +68,7 @@ func (on *placed) awaitNode(p *Pod, name string) {
 		on.exits.departed(p)
 		on.slots.gate(p)
 		p.node = nil
+		on.sizes.end(p)
 		on.count(p, -1)
 	}
 	on.pods.move(p, UnknownNode)
@@ -109,6 +114,8 @@ func (on *placed) takeOff(p *Pod) {
 	delete(n.pods, p.object.UID)
 	on.count(p, -1)
 	p.node = nil
+	on.sizes.end(p)
+	on.sizes.roomCame(n)
 	on.volumes.left(p, n)
 	on.journal.changes++
 }
@@ -124,6 +131,7 @@ func (on *placed) renew(p *Pod, same bool) {
 	n := p.node
 	on.judge.RemovePod(p.info, n.object.Name)
 	p.refresh(false)
+	on.sizes.renew(p)
 	on.putOn(p, n)
 	on.slots.reshape(p, on.shapes.known(p))
 	if p.Stage == Bound {
@@ -163,7 +171,7 @@ func Outranks(w *World, p *Pod) bool {
 // started takes in that an assumed pod is bound.
 func (on *placed) started(p *Pod) {
 	if !p.begun {
-		on.journal.emit(cluster.TaskStarted{Task: p.slot.task, Attempt: p.attempt, Node: p.node.row})
+		on.journal.emit(cluster.TaskStarted{Task: p.slot.task, Attempt: p.attempt, Node: p.node.row, Grant: p.granted()})
 	}
 	on.pods.move(p, Bound)
 	on.exits.guards.cover(p)

@@ -8,6 +8,7 @@ import (
 	apiequality "k8s.io/apimachinery/pkg/api/equality"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/util/resourceversion"
 	"k8s.io/kubernetes/pkg/scheduler/framework"
 
@@ -44,7 +45,9 @@ type Pod struct {
 
 // sight is a pod as it was last seen, and what was read of it.
 type sight struct {
-	object *v1.Pod
+	object *v1.Pod            // as all decide by it: with its tier
+	seen   *v1.Pod            // as the API server has it
+	tier   labels.Set         // of nodes, that its class asks for
 	info   *framework.PodInfo // of object, once it was read; the judge holds it while on a node
 	unread error              // what could not be read of it
 	// reading is what it shares with others of its owner; nil if it does not.
@@ -55,6 +58,7 @@ type sight struct {
 	regrouped bool
 	stock     *stock   // of its volumes; nil if it has none that matter
 	bars      []string // tags of what it has and others ask for (way.go)
+	elastic   *elastic // what it may take, once that was asked for; nil if its class has no sizes
 }
 
 // run is a pod's attempt in its slot, from the decision on.
@@ -70,7 +74,8 @@ type run struct {
 	reserved    *judge.Reservation // while assumed
 	// calledBack says that the bind was called back, which its outcome is about to say.
 	calledBack bool
-	noted      bool // it was decided for, in a shadow, and is not decided for again
+	noted      bool    // it was decided for, in a shadow, and is not decided for again
+	growth     *growth // how its size goes on while it is on a node; nil if that is fixed
 }
 
 // turn is when a pod that waits is next dealt with, and how.
@@ -116,7 +121,7 @@ func (w *World) SeePod(object *v1.Pod) {
 		return
 	}
 	if p == nil {
-		p = &Pod{sight: sight{object: object}, Ours: w.owns(object.Spec.SchedulerName) && !isMirror(object), Ready: cluster.Never}
+		p = &Pod{sight: sight{object: object, seen: object}, Ours: w.owns(object.Spec.SchedulerName) && !isMirror(object), Ready: cluster.Never}
 		w.pods.add(p)
 		w.placed.volumes.meet(p)
 		w.groups.join(p)
@@ -138,6 +143,8 @@ func (w *World) SeePod(object *v1.Pod) {
 	if p.info != nil {
 		before = p.info.Pod
 	}
+	p.seen = object
+	object = p.dressed(object)
 	p.object = object
 	w.placed.recount(p)
 	same := alike(before, object)
@@ -268,14 +275,22 @@ func (p *Pod) placed() bool {
 
 // read is what the judge wants to know of the pod. Affinity terms that cannot
 // be read are left out, here as upstream.
-func (p *sight) read() (*framework.PodInfo, error) {
+func (p *Pod) read() (*framework.PodInfo, error) {
 	if p.info == nil {
-		p.info, p.unread = judge.NewPod(p.object)
-		if p.info == nil {
-			p.info = &framework.PodInfo{Pod: p.object}
-		}
+		p.readAs(p.object)
 	}
 	return p.info, p.unread
+}
+
+// readAs reads the pod as it was seen at a time. What it requests is what it was granted.
+func (p *Pod) readAs(object *v1.Pod) {
+	p.info, p.unread = judge.NewPod(p.sized(object))
+	if p.info == nil {
+		p.info = &framework.PodInfo{}
+	} else if p.growth != nil {
+		judge.Requests(p.info) // which upstream keeps
+	}
+	p.info.Pod = object
 }
 
 // over reports whether a pod takes no room any more and never will.

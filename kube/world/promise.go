@@ -34,6 +34,7 @@ type classes struct {
 // classRow is a class of the core; the zero value is a free row.
 type classRow struct {
 	class  cluster.Class
+	manner promises.Manner
 	live   bool
 	listed bool // the table has it
 	slots  int  // that have it
@@ -44,12 +45,12 @@ func (c *classes) begin() {
 	before := c.rows
 	c.rows, c.of = nil, nil
 	for i, class := range c.promises.Rows() {
-		c.rows = append(c.rows, classRow{class: class, live: true, listed: true})
+		c.rows = append(c.rows, classRow{class: class, manner: c.promises.Manner(i), live: true, listed: true})
 		c.of = append(c.of, cluster.ClassID(i))
 	}
 	for _, row := range before {
 		if row.slots > 0 && !row.listed && row.class.Name != promises.Nobodys {
-			c.rows = append(c.rows, classRow{class: row.class, live: true})
+			c.rows = append(c.rows, classRow{class: row.class, manner: row.manner, live: true})
 		}
 	}
 	c.first = nil
@@ -72,7 +73,7 @@ func (c *classes) change(now *promises.Promises) {
 		_, c.rows[i].listed = now.ByName(c.rows[i].class.Name)
 		c.retire(cluster.ClassID(i))
 	}
-	for _, class := range now.Rows() {
+	for place, class := range now.Rows() {
 		at := slices.IndexFunc(c.rows, func(r classRow) bool { return r.live && r.class.Name == class.Name })
 		if at < 0 {
 			if at = slices.IndexFunc(c.rows, func(r classRow) bool { return !r.live }); at < 0 {
@@ -83,7 +84,7 @@ func (c *classes) change(now *promises.Promises) {
 		if !row.live || row.class != class {
 			c.journal.emit(cluster.ClassDefined{Class: cluster.ClassID(at), Spec: class})
 		}
-		row.class, row.live, row.listed = class, true, true
+		row.class, row.manner, row.live, row.listed = class, now.Manner(place), true, true
 		c.of = append(c.of, cluster.ClassID(at))
 	}
 }
@@ -114,6 +115,12 @@ func (c *classes) fits(now *promises.Promises) bool {
 		}
 	}
 	return len(now.Classes)+held <= cluster.MaxClasses
+}
+
+// rowOf is the class of the pod.
+func (c *classes) rowOf(p *Pod) *classRow {
+	at, _ := c.promised(p)
+	return &c.rows[at]
 }
 
 // promised is the class of the pod, and what is wrong with its label; where there is
@@ -166,12 +173,30 @@ func (w *World) Promise(now *promises.Promises) (held []*Pod, ok bool) {
 			}
 		}
 		if p.slot != nil {
-			classes.ledger.open(p, classes.rows[p.slot.class].class.Promises())
+			classes.ledger.open(p, classes.rows[p.slot.class].accounted())
 			p.slot.workload.touch()
+		}
+		switch row := classes.rowOf(p); {
+		case !p.Ours || p.node == nil:
+		case p.growth != nil || !row.manner.Sizes.None():
+			w.placed.sizes.reclassed(p)
+		case p.slot.shape.apart != row.apart():
+			w.slots.reshape(p, w.shapes.known(p))
 		}
 	}
 	w.MarkDirty()
 	return held, true
+}
+
+// accounted reports whether something is written of the replicas of the class.
+func (r *classRow) accounted() bool { return r.class.Promises() || r.class.Replicas > 1 }
+
+// apart is how many pods of one owner may be on a node; 0 is any number.
+func (r *classRow) apart() int32 {
+	if r.class.Replicas > 1 {
+		return 1
+	}
+	return 0
 }
 
 // sortable reports whether a pod in the stage may be sorted anew because of something else than itself: not while it backs off.

@@ -286,7 +286,7 @@ func (r *rig) failed(f flight) {
 // arrived shows the world that the pod is bound where its bind went.
 func (r *rig) arrived(f flight) {
 	bound := r.pods[f.pod.Object().UID].DeepCopy()
-	bound.Spec.NodeName = f.node
+	bound.Spec.NodeName, bound.Status.Phase = f.node, v1.PodRunning
 	r.seePod(bound)
 	delete(r.flying, bound.UID)
 }
@@ -299,6 +299,9 @@ func (r *rig) placed() []*v1.Pod {
 		if f, out := r.flying[uid]; out && pod.Spec.NodeName == "" {
 			pod = f.object.DeepCopy()
 			pod.Spec.NodeName = f.node
+		}
+		if p := r.world.pods.byUID[uid]; p != nil && p.growth != nil { // as it will be
+			pod = p.elastic.span.Pod(pod, p.growth.wants)
 		}
 		if r.nodes[pod.Spec.NodeName] != nil {
 			placed = append(placed, pod)
@@ -497,8 +500,12 @@ func (r *rig) carryOutAll(decisions []sched.Decision, v *verdict) {
 	r.tb.Helper()
 	var gangs Gangs
 	for _, d := range decisions {
-		if d.Kind == sched.Place {
+		switch d.Kind {
+		case sched.Place:
 			r.carryOut(d, v, &gangs)
+		case sched.Resize:
+			SizesOf(r.world).Resize(d)
+		default:
 		}
 	}
 	send, takeBack := gangs.Whole(r.core.View())

@@ -21,8 +21,10 @@ type shape struct {
 	usual  *nodeSet // of pods that await a query, whose set is its result; else nil
 	likes  []liked
 	demand cluster.Vector
-	never  bool     // nobody is evicted for it
-	tags   []string // what rules between pods name it by; sorted
+	most   cluster.Vector // to which that may grow; nil if it is fixed
+	apart  int32          // how many pods of its job may be on a node; 0 is any number
+	never  bool           // nobody is evicted for it
+	tags   []string       // what rules between pods name it by; sorted
 	tasks  int
 }
 
@@ -42,6 +44,10 @@ type shapes struct {
 	released func(key string)
 	// prices is what is priced of pods with that schedulerName.
 	prices func(schedulerName string) Prices
+	// classOf is the class of a pod.
+	classOf func(*Pod) *classRow
+	// fixed says why no pod grows; empty if some may.
+	fixed string
 }
 
 // begin forgets all shapes and sets, for a new core.
@@ -53,7 +59,7 @@ func (s *shapes) begin() {
 
 // of returns the shape of a pod on a node that takes so much. Of those that wait see waiting.
 func (s *shapes) of(p *Pod, demand cluster.Vector) *shape {
-	return s.like(shape{demand: demand, tags: s.rules.of(p).tags})
+	return s.like(shape{demand: demand, most: s.most(p, demand), apart: s.apart(p), tags: s.rules.of(p).tags})
 }
 
 // tagged returns the same shape, but that rules name it by these tags.
@@ -74,7 +80,15 @@ func (s *shapes) waiting(p *Pod, ns *nodeSet, demand cluster.Vector) *shape {
 	if q := p.query; q != nil && q.asIs && !q.evicting { // its nodes take it as they are: what it wants may be gone once others have left
 		never = true
 	}
-	return s.like(shape{set: ns, usual: usual, likes: s.likes(p), demand: demand, never: never, tags: s.rules.of(p).tags})
+	return s.like(shape{set: ns, usual: usual, likes: s.likes(p), demand: demand, most: s.most(p, demand), apart: s.apart(p), never: never, tags: s.rules.of(p).tags})
+}
+
+// apart is how many pods of its owner may stand on the node of the pod.
+func (s *shapes) apart(p *Pod) int32 {
+	if !p.Ours {
+		return 0
+	}
+	return s.classOf(p).apart()
 }
 
 // like returns the shape that has all that is said of one.
@@ -109,7 +123,7 @@ func (s *shapes) like(of shape) *shape {
 		s.byKey[key] = known
 		s.columns.count(of.demand, 1)
 		s.journal.emit(cluster.ShapeDefined{Shape: known.row, Spec: cluster.Shape{
-			Demand: of.demand, Eligible: set, Usual: usually, Prefers: prefers, Tags: of.tags, NeverPreempts: of.never,
+			Demand: of.demand, Max: of.most, PerNode: of.apart, Eligible: set, Usual: usually, Prefers: prefers, Tags: of.tags, NeverPreempts: of.never,
 		}})
 	}
 	return known
@@ -124,6 +138,12 @@ func shapeKey(set cluster.SetID, of *shape) string {
 	key := strconv.AppendUint(make([]byte, 0, 64), uint64(set), 36)
 	for _, q := range of.demand {
 		key = strconv.AppendInt(append(key, ' '), q, 36)
+	}
+	for _, q := range of.most {
+		key = strconv.AppendInt(append(key, '<'), q, 36)
+	}
+	if of.apart > 0 {
+		key = strconv.AppendInt(append(key, '@'), int64(of.apart), 36)
 	}
 	if of.never {
 		key = append(key, '!')
@@ -144,7 +164,7 @@ func shapeKey(set cluster.SetID, of *shape) string {
 func (s *shapes) known(p *Pod) *shape {
 	info, _ := p.read()
 	demand, _ := s.demand(p, info)
-	if tags := s.rules.of(p).tags; p.slot != nil && slices.Equal(p.slot.shape.demand, demand) {
+	if tags := s.rules.of(p).tags; p.slot != nil && slices.Equal(p.slot.shape.demand, demand) && slices.Equal(p.slot.shape.most, s.most(p, demand)) && p.slot.shape.apart == s.apart(p) {
 		if slices.Equal(p.slot.shape.tags, tags) {
 			return p.slot.shape
 		}
@@ -222,6 +242,10 @@ func (s *shapes) demand(p *Pod, info *framework.PodInfo) (_ cluster.Vector, unco
 		for _, d := range p.stock.takes {
 			take(need{driver: d.driver}, 1, cluster.MaxQuantity)
 		}
+	}
+	if e := s.elastic(p); e.opens() {
+		least, _ := e.bounds(p)
+		v[cpuColumn], v[memoryColumn] = least.CPU, least.Memory
 	}
 	return v, uncounted
 }

@@ -170,7 +170,7 @@ func (s *slots) occupy(p *Pod, shape *shape) {
 	if p.slot != nil {
 		p.slot.pod = p
 		p.slot.workload.fill(p.slot)
-		s.classes.ledger.open(p, s.classes.rows[promised].class.Promises())
+		s.classes.ledger.open(p, s.classes.rows[promised].accounted())
 		s.reshape(p, shape)
 		return
 	}
@@ -186,7 +186,7 @@ func (s *slots) occupy(p *Pod, shape *shape) {
 		priority: p.priority(), replica: p.object.Name, pod: p, name: p.class, preemptions: p.preemptions, begun: p.past,
 	}
 	p.preemptions = 0
-	s.classes.ledger.open(p, s.classes.rows[promised].class.Promises())
+	s.classes.ledger.open(p, s.classes.rows[promised].accounted())
 	s.seq++
 	s.classes.rows[promised].slots++
 	j.slots++
@@ -266,7 +266,7 @@ func (s *slots) gate(p *Pod) {
 
 // found reports to the core where the pod runs.
 func (s *slots) found(p *Pod, n *node) {
-	s.journal.emit(cluster.TaskFound{Task: p.slot.task, Seq: p.slot.seq, Node: n.row})
+	s.journal.emit(cluster.TaskFound{Task: p.slot.task, Seq: p.slot.seq, Node: n.row, Grant: p.granted()})
 	s.runs[p.slot.task]++
 	p.attempt, p.begun, p.node = s.runs[p.slot.task], true, n
 }

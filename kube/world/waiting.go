@@ -34,6 +34,7 @@ type waiting struct {
 // nothing does. Its task, if it has one, is gated.
 func (l *waiting) sort(p *Pod) {
 	l.pods.handling(p.object)
+	l.slots.classes.dress(p)
 	p.lined = false
 	info, err := p.read()
 	_, mislabelled := l.slots.classes.promised(p)
@@ -59,6 +60,8 @@ func (l *waiting) sort(p *Pod) {
 		l.hold(p, "")
 	case mislabelled != "":
 		l.hold(p, mislabelled)
+	case l.slots.classes.torn(p) != "":
+		l.hold(p, l.slots.classes.torn(p))
 	case absurd(p.object) != "":
 		l.hold(p, absurd(p.object))
 	case p.object.DeletionTimestamp != nil:

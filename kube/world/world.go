@@ -72,6 +72,8 @@ type Options struct {
 	Handling func(*v1.Pod)
 	// NoClaims says why no claim of devices is ever seen, so that pods that have some are held; empty if they are.
 	NoClaims string
+	// NoSizes says why no pod is resized; empty if those are whose class has sizes.
+	NoSizes string
 	// Times is what accounts of workloads are kept by; none are without it.
 	Times Times
 	// Shadow says that nothing is carried out: decisions are noted (noted.go).
@@ -136,6 +138,9 @@ func New(j *judge.Judge, o Options) *World {
 	if o.Shadow {
 		binds.notes = &Notes{journal: journal, pods: pods, slots: slots, waiting: waiting, placed: placed}
 	}
+	shapes.classOf, shapes.fixed = slots.classes.rowOf, o.NoSizes
+	placed.sizes = &Sizes{journal: journal, judge: j, shapes: shapes, slots: slots, placed: placed, busy: map[types.UID]*Pod{}}
+	nodes.resized = placed.sizes.roomCame
 	groups := &PodGroups{journal: journal, waiting: waiting, slots: slots, byName: map[groupKey]*Group{}, claims: judge.SharesClaims()}
 	groups.forest = forest{byName: map[compositeKey]*Composite{}, touched: map[*Composite]bool{}, tried: map[*Composite]bool{}, left: map[*Group]bool{}}
 	groups.recount = placed.recount
@@ -237,6 +242,7 @@ func (w *World) Due() {
 	w.slots.expire()
 	w.binds.notes.due()
 	w.placed.contest.due()
+	w.placed.sizes.due()
 	w.placed.nominations.honour()
 	w.groups.arrange()
 }
@@ -262,6 +268,7 @@ func (w *World) Wake() cluster.Time {
 	if len(w.slots.vacant) > 0 {
 		wake = min(wake, w.slots.vacant[0].until)
 	}
+	wake = min(wake, w.placed.sizes.wake())
 	return min(wake, w.slots.classes.ledger.wake())
 }
 

@@ -30,3 +30,25 @@ const (
 	// ReasonConfiguration: the configuration of fairlead-scheduler says what classes there are.
 	ReasonConfiguration = "Configuration"
 )
+
+// EnoughReplicas is the condition of a WorkloadAccount that says whether its workload has as many pods as its class says.
+const EnoughReplicas = "EnoughReplicas"
+
+// The reasons of EnoughReplicas.
+const (
+	// ReasonEnough: it has.
+	ReasonEnough = "Enough"
+	// ReasonTooFew: its owner wants fewer, or they have yet to be made.
+	ReasonTooFew = "TooFew"
+)
+
+// Sized is the condition of a pod that says whether it grows and shrinks, as the sizes of its ServiceClass have it.
+const Sized = "fairlead.dev/Sized"
+
+// The reasons of Sized.
+const (
+	// ReasonElastic: it does, and the message says from where on.
+	ReasonElastic = "Elastic"
+	// ReasonFixed: it stays as it is, and the message says why.
+	ReasonFixed = "Fixed"
+)

@@ -18,6 +18,17 @@ type Share string
 // +kubebuilder:validation:MaxLength=40
 type Span string
 
+// Factor is how many times as much something may become, such as 2 or 1.5: at least 1, at most 100, and no finer than a hundredth.
+//
+// +kubebuilder:validation:Pattern=`^([1-9][0-9]?(\.[0-9]{1,2})?|100(\.0{1,2})?)$`
+type Factor string
+
+// LabelValue is the value of a label.
+//
+// +kubebuilder:validation:MaxLength=63
+// +kubebuilder:validation:Pattern=`^([A-Za-z0-9]([-A-Za-z0-9_.]*[A-Za-z0-9])?)?$`
+type LabelValue string
+
 // ServiceClass says what is promised to the pods of a class, and which namespaces may use it. A pod names its class by the label
 // fairlead.dev/class; where it names none, it has the first that its priority reaches and its namespace may use.
 //
@@ -29,6 +40,9 @@ type Span string
 // +kubebuilder:printcolumn:name="Priority",type=integer,JSONPath=`.spec.priorityAtLeast`
 // +kubebuilder:printcolumn:name="Default",type=boolean,JSONPath=`.spec.default`
 // +kubebuilder:printcolumn:name="Accepted",type=string,JSONPath=`.status.conditions[?(@.type=="Accepted")].status`
+// +kubebuilder:printcolumn:name="Workloads",type=integer,JSONPath=`.status.workloads`
+// +kubebuilder:printcolumn:name="Kept",type=integer,JSONPath=`.status.kept`
+// +kubebuilder:printcolumn:name="At Risk",type=integer,JSONPath=`.status.atRisk`
 // +kubebuilder:printcolumn:name="Age",type=date,JSONPath=`.metadata.creationTimestamp`
 // +kubebuilder:validation:XValidation:rule="self.metadata.name.size() <= 63 && self.metadata.name.matches('^[a-z0-9]([-a-z0-9]*[a-z0-9])?$')",message="the name is the value of a label: want at most 63 small letters, digits and -, with a letter or digit at both ends"
 // +kubebuilder:validation:XValidation:rule="self.metadata.name != 'all' && self.metadata.name != 'none'",message="all is what reports call all classes together, and none the class of pods that have no other; choose another name"
@@ -79,6 +93,29 @@ type ServiceClassSpec struct {
 	//
 	// +optional
 	Urgency *Level `json:"urgency,omitempty"`
+	// Size is how much of what its node has left a pod gets beside others whose sizes are open, and Redundancy what it is worth to have copies, under policies that order by levels.
+	//
+	// +optional
+	Size *Level `json:"size,omitempty"`
+	// +optional
+	Redundancy *Level `json:"redundancy,omitempty"`
+
+	// Tier is the labels that a node must have for pods of the class, beside what they select themselves.
+	//
+	// +optional
+	// +kubebuilder:validation:MinProperties=1
+	// +kubebuilder:validation:MaxProperties=16
+	Tier map[string]LabelValue `json:"tier,omitempty"`
+	// Replicas is how many pods of a workload are to run at once. From 2 on those of one owner stand on different nodes, each on its own. Owners are not written: one that wants fewer is said to in the WorkloadAccount.
+	//
+	// +optional
+	// +kubebuilder:validation:Minimum=1
+	// +kubebuilder:validation:Maximum=1000
+	Replicas *int32 `json:"replicas,omitempty"`
+	// Sizes is to how many times its requests a pod may grow, while it runs and its node has the room. It is placed with its requests, and what it has beyond them is taken back before anybody is evicted.
+	//
+	// +optional
+	Sizes *Sizes `json:"sizes,omitempty"`
 
 	// PriorityAtLeast makes this the class of pods that name none and whose priority is at least this, unless that of another class is reached that asks for more. Left out, pods have it by name alone.
 	//
@@ -94,8 +131,27 @@ type ServiceClassSpec struct {
 	NamespaceSelector *metav1.LabelSelector `json:"namespaceSelector,omitempty"`
 }
 
+// Sizes is by which factors requests may grow; what is left out stays as it is.
+//
+// +kubebuilder:validation:MinProperties=1
+type Sizes struct {
+	// +optional
+	CPU *Factor `json:"cpu,omitempty"`
+	// +optional
+	Memory *Factor `json:"memory,omitempty"`
+}
+
 // ServiceClassStatus is what Fairlead says of a class.
 type ServiceClassStatus struct {
+	// Workloads is how many workloads have replicas of the class, where that promises an availability: Kept is to how many of these it is kept so far, by all replicas, and AtRisk how many have a replica that is critical.
+	//
+	// +optional
+	Workloads int32 `json:"workloads"`
+	// +optional
+	Kept int32 `json:"kept"`
+	// +optional
+	AtRisk int32 `json:"atRisk"`
+
 	// Conditions: Accepted says whether the class counts.
 	//
 	// +optional

@@ -64,6 +64,13 @@ type WorkloadAccountStatus struct {
 	// +optional
 	Preemptions int64 `json:"preemptions"`
 
+	// Conditions: EnoughReplicas says whether the workload has as many pods as its class says, where that says more than one.
+	//
+	// +optional
+	// +listType=map
+	// +listMapKey=type
+	Conditions []metav1.Condition `json:"conditions,omitempty"`
+
 	// Replicas are the accounts of single replicas, at most 256: those that there are first, then those that nobody has any more, which are kept for a day.
 	//
 	// +optional

@@ -1,0 +1,495 @@
+package world
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+
+	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"fairlead.dev/fairlead/cluster"
+	"fairlead.dev/fairlead/kube/judge"
+	"fairlead.dev/fairlead/kube/sizes"
+	"fairlead.dev/fairlead/sched"
+)
+
+// This file has pods grow and shrink whose class has sizes. To the core such a pod has a range: what it came with at least. What the core grants it counts from then on, for the judge as well, as any decision does; that it is asked for, refused or
+// done is seen later. Two events tell the core what a pod has where that is something else: one by which it may have nothing else, and one that opens the range again. Of what was refused the range is as small as the refusal has it, until something changes.
+//
+// A pod that shrinks gives up its room once its kubelet has taken it. Who is to have that is not bound before.
+
+const (
+	// shrinkLasts is how long a kubelet may take to take something back.
+	shrinkLasts = cluster.Minute
+	// askAgain is how long a pod that was asked for is not asked for again.
+	askAgain = 10 * cluster.Second
+	// refusalLasts is how long a refusal of the API server stands, doubled each time up to mostRefused.
+	refusalLasts, mostRefused = 10 * cluster.Minute, cluster.Hour
+)
+
+// elastic is what a pod may take of its node, as it was seen and its class has it.
+type elastic struct {
+	object *v1.Pod
+	by     sizes.Factors
+	span   *sizes.Range // of its containers; nil of a pod that stays as it is
+	why    error        // why it does
+	// least and most are what it may take of a node, and taken what upstream counts, beside what others than its containers take.
+	least, most, taken sizes.Amount
+}
+
+// opens reports whether the pod may grow.
+func (e *elastic) opens() bool { return e != nil && e.span != nil }
+
+// growth is how the size of a pod goes on while it is on a node. Amounts are what its containers request.
+type growth struct {
+	wants sizes.Amount  // as the core has it
+	spec  sizes.Amount  // as its spec was last seen to have it
+	asked *sizes.Amount // by a request without an outcome
+	// least and most are what was refused to be less, or more; nil is that nothing was.
+	least, most *sizes.Amount
+	byNode      bool // it was the node's refusal
+	refusals    int
+	until       cluster.Time // when the API server's refusal is over
+	again       cluster.Time // not to be asked for before
+	since       cluster.Time // since when its kubelet is to take something back
+}
+
+// Sizes keeps the sizes of pods that are on nodes.
+type Sizes struct {
+	journal *journal
+	judge   *judge.Judge
+	shapes  *shapes
+	slots   *slots
+	placed  *placed
+	busy    map[types.UID]*Pod // of which something has yet to be done, or said
+	refused []Refused
+}
+
+// Refused is a pod that could not be resized, and why.
+type Refused struct {
+	Pod *Pod
+	Why string
+}
+
+// SizesOf are those of a world.
+func SizesOf(w *World) *Sizes { return w.placed.sizes }
+
+// elastic is what the pod may take; nil if its class has no sizes.
+func (s *shapes) elastic(p *Pod) *elastic {
+	if !p.Ours {
+		return nil
+	}
+	by := s.classOf(p).manner.Sizes
+	if by.None() {
+		p.elastic = nil
+		return nil
+	}
+	object := p.object
+	if p.info != nil { // what is seen of it while its bind is out counts only once the outcome is known
+		object = p.info.Pod
+	}
+	if e := p.elastic; e != nil && e.object == object && e.by == by {
+		return e
+	}
+	e := &elastic{object: object, by: by}
+	if s.fixed != "" {
+		e.why = errors.New(s.fixed)
+	} else {
+		e.span, e.why = sizes.Of(object, by)
+	}
+	if e.span != nil {
+		e.least, e.most, e.taken = counted(e.span.Pod(object, e.span.Least())), counted(e.span.Pod(object, e.span.Most())), counted(object)
+	}
+	p.elastic = e
+	return e
+}
+
+// counted is what upstream counts of a pod.
+func counted(pod *v1.Pod) sizes.Amount {
+	info, _ := judge.NewPod(pod)
+	if info == nil {
+		return sizes.Amount{}
+	}
+	r := judge.Requests(info)
+	return sizes.Amount{CPU: clamp(r.MilliCPU), Memory: clamp(r.Memory)}
+}
+
+// takes is what the pod takes of a node where its containers request so much.
+func (e *elastic) takes(a sizes.Amount) sizes.Amount {
+	came := e.span.Least()
+	return sizes.Amount{CPU: e.least.CPU + a.CPU - came.CPU, Memory: e.least.Memory + a.Memory - came.Memory}
+}
+
+// requests is the other way round.
+func (e *elastic) requests(takes sizes.Amount) sizes.Amount {
+	came := e.span.Least()
+	return e.within(sizes.Amount{CPU: takes.CPU - e.least.CPU + came.CPU, Memory: takes.Memory - e.least.Memory + came.Memory})
+}
+
+// within is the amount in the range that is nearest.
+func (e *elastic) within(a sizes.Amount) sizes.Amount {
+	least, most := e.span.Least(), e.span.Most()
+	return sizes.Amount{CPU: min(max(a.CPU, least.CPU), most.CPU), Memory: min(max(a.Memory, least.Memory), most.Memory)}
+}
+
+// bounds are between which amounts the core may choose: within what was refused, and always around what the pod has.
+func (e *elastic) bounds(p *Pod) (least, most sizes.Amount) {
+	least, most = e.least, e.most
+	g := p.growth
+	if g == nil {
+		return least, most
+	}
+	if g.least != nil {
+		to := e.takes(*g.least)
+		least.CPU, least.Memory = max(least.CPU, to.CPU), max(least.Memory, to.Memory)
+	}
+	if g.most != nil {
+		to := e.takes(*g.most)
+		most.CPU, most.Memory = min(most.CPU, to.CPU), min(most.Memory, to.Memory)
+	}
+	has := e.takes(g.wants)
+	return sizes.Amount{CPU: min(least.CPU, has.CPU), Memory: min(least.Memory, has.Memory)}, sizes.Amount{CPU: max(most.CPU, has.CPU), Memory: max(most.Memory, has.Memory)}
+}
+
+// most is to what the demand of the pod may grow; nil if it is fixed.
+func (s *shapes) most(p *Pod, demand cluster.Vector) cluster.Vector {
+	e := s.elastic(p)
+	if !e.opens() {
+		return nil
+	}
+	_, most := e.bounds(p)
+	v := slices.Clone(demand)
+	v[cpuColumn], v[memoryColumn] = most.CPU, most.Memory
+	if slices.Equal(v, demand) {
+		return nil
+	}
+	return v
+}
+
+// sized is the object as if the pod had been given what it was granted.
+func (p *Pod) sized(object *v1.Pod) *v1.Pod {
+	if p.growth == nil || !p.elastic.opens() {
+		return object
+	}
+	return p.elastic.span.Pod(object, p.growth.wants)
+}
+
+// reread reads the pod again, as it was seen when it was read.
+func (p *Pod) reread() {
+	if p.info != nil {
+		p.readAs(p.info.Pod)
+	}
+}
+
+// granted is what the pod takes, as the core is to have it; nil if that is not open.
+func (p *Pod) granted() cluster.Vector {
+	if p.growth == nil || p.slot == nil || !p.elastic.opens() {
+		return nil
+	}
+	v, has := slices.Clone(p.slot.shape.demand), p.elastic.takes(p.growth.wants)
+	v[cpuColumn], v[memoryColumn] = has.CPU, has.Memory
+	return v
+}
+
+// renew takes in a pod on a node as it is now, before that is reported to the judge.
+func (z *Sizes) renew(p *Pod) {
+	defer p.reread()
+	e := z.shapes.elastic(p)
+	if p.node == nil || !e.opens() {
+		delete(z.busy, p.object.UID)
+		p.growth = nil
+		if p.node != nil && e != nil {
+			z.touch(p) // it is to be said why
+		}
+		return
+	}
+	z.touch(p)
+	seen := e.span.Requested(e.object)
+	g := p.growth
+	if g == nil {
+		p.growth = &growth{wants: e.within(seen), spec: seen}
+		return
+	}
+	before := g.wants
+	why, got := pendingResize(e.object), e.within(e.span.Granted(e.object))
+	switch {
+	case why != "" && seen == g.wants && got != seen:
+		z.refuse(p, got, true, why)
+	case seen == g.wants:
+		g.refusals = 0
+	case g.asked != nil, seen == g.spec: // it has yet to be asked for, or to be seen
+	default: // somebody else has set it
+		g.wants = seen
+	}
+	g.wants = e.within(g.wants)
+	if seen != g.spec || e.takes(g.wants) == e.taken {
+		g.since = z.journal.now
+	}
+	if g.spec = seen; g.wants != before {
+		z.tell(p)
+	}
+}
+
+// pendingResize is why the kubelet does not give the pod what it requests; empty if it does.
+func pendingResize(pod *v1.Pod) string {
+	for _, c := range pod.Status.Conditions {
+		if c.Type == v1.PodResizePending && c.Status == v1.ConditionTrue && (c.Reason == v1.PodReasonInfeasible || c.Reason == v1.PodReasonDeferred) {
+			return fmt.Sprintf("its kubelet says %s: %s", c.Reason, c.Message)
+		}
+	}
+	return ""
+}
+
+// reclassed takes in that the class of a pod on a node has other sizes.
+func (z *Sizes) reclassed(p *Pod) {
+	z.judge.RemovePod(p.info, p.node.object.Name)
+	z.renew(p)
+	z.placed.putOn(p, p.node)
+	z.slots.reshape(p, z.shapes.known(p))
+}
+
+// end takes in that the pod is on no node any more.
+func (z *Sizes) end(p *Pod) {
+	delete(z.busy, p.object.UID)
+	if p.growth != nil {
+		p.growth = nil
+		p.refresh(false)
+	}
+}
+
+func (z *Sizes) touch(p *Pod) { z.busy[p.object.UID] = p }
+
+// tell tells the core what the pod has, and between what it may choose.
+func (z *Sizes) tell(p *Pod) {
+	has := p.granted()
+	if has == nil {
+		return
+	}
+	exactly := *p.slot.shape
+	exactly.demand, exactly.most = has, nil
+	z.slots.reshape(p, z.shapes.like(exactly))
+	z.slots.reshape(p, z.shapes.known(p))
+}
+
+// Resize takes a decision of the core to the pod.
+func (z *Sizes) Resize(d sched.Decision) {
+	if p := z.slots.running(d); p != nil && z.set(p, d.Grant) {
+		z.recount(p)
+	}
+}
+
+// set notes what the core has granted, and reports whether that is new.
+func (z *Sizes) set(p *Pod, grant cluster.Vector) bool {
+	g := p.growth
+	if g == nil {
+		return false
+	}
+	to := p.elastic.span.Least()
+	if grant != nil {
+		to = p.elastic.requests(sizes.Amount{CPU: grant[cpuColumn], Memory: grant[memoryColumn]})
+	} else if shape := p.slot.shape.demand; shape[cpuColumn] > p.elastic.least.CPU || shape[memoryColumn] > p.elastic.least.Memory { // to have less was refused
+		to = p.elastic.requests(sizes.Amount{CPU: shape[cpuColumn], Memory: shape[memoryColumn]})
+	}
+	if to == g.wants {
+		return false
+	}
+	g.wants = to
+	p.reread()
+	z.touch(p)
+	return true
+}
+
+// recount has the judge count the pod by what it was granted.
+func (z *Sizes) recount(p *Pod) {
+	z.judge.RemovePod(p.info, p.node.object.Name)
+	p.reread()
+	z.placed.putOn(p, p.node)
+}
+
+// refuse takes in that the pod has so much, and not what it was granted. Neither is asked for again until something changes.
+func (z *Sizes) refuse(p *Pod, has sizes.Amount, byNode bool, why string) {
+	g, most, least := p.growth, p.elastic.span.Most(), p.elastic.span.Least()
+	for _, k := range []struct{ wants, has, least, most *int64 }{
+		{&g.wants.CPU, &has.CPU, &least.CPU, &most.CPU}, {&g.wants.Memory, &has.Memory, &least.Memory, &most.Memory},
+	} {
+		switch {
+		case *k.has < *k.wants:
+			*k.most = *k.has
+		case *k.has > *k.wants:
+			*k.least = *k.has
+		}
+	}
+	g.wants, g.asked, g.least, g.most, g.byNode = has, nil, &least, &most, byNode
+	g.refusals++
+	g.until = z.journal.now + min(mostRefused, refusalLasts<<min(g.refusals-1, 10))
+	g.since = z.journal.now
+	z.touch(p)
+	z.refused = append(z.refused, Refused{p, why})
+}
+
+// Refused are the pods that could not be resized since it was last asked.
+func (z *Sizes) Refused() []Refused {
+	all := z.refused
+	z.refused = nil
+	return all
+}
+
+// allow forgets what was refused.
+func (z *Sizes) allow(p *Pod) {
+	if g := p.growth; g != nil && (g.least != nil || g.most != nil) {
+		g.least, g.most = nil, nil
+		z.slots.reshape(p, z.shapes.known(p))
+	}
+}
+
+// roomCame takes in that a node has other room than before, so that it may grant what it refused.
+func (z *Sizes) roomCame(n *node) {
+	for _, p := range inOrder(n.pods) {
+		if p.growth != nil && p.growth.byNode {
+			z.allow(p)
+		}
+	}
+}
+
+// shrinks is what a kubelet has yet to take of the pod.
+func (p *Pod) shrinks() sizes.Amount {
+	if p.growth == nil || !p.elastic.opens() {
+		return sizes.Amount{}
+	}
+	has := p.elastic.takes(p.growth.wants)
+	return sizes.Amount{CPU: max(p.elastic.taken.CPU-has.CPU, 0), Memory: max(p.elastic.taken.Memory-has.Memory, 0)}
+}
+
+// Room reports whether a pod that was decided for its node may come there, as those who make room by becoming smaller have; the error is that they will not.
+func (z *Sizes) Room(p *Pod) (ready bool, err error) {
+	if p.node == nil {
+		return true, nil
+	}
+	var owed, used sizes.Amount
+	for _, q := range p.node.pods {
+		if q.slot == nil {
+			continue
+		}
+		takes := q.slot.shape.demand
+		if has := q.granted(); has != nil {
+			takes = has
+		}
+		shrinks := q.shrinks()
+		owed.CPU, owed.Memory = owed.CPU+shrinks.CPU, owed.Memory+shrinks.Memory
+		used.CPU, used.Memory = used.CPU+takes[cpuColumn], used.Memory+takes[memoryColumn]
+	}
+	has := z.placed.nodes.columns.capacity(p.node)
+	switch {
+	case used.CPU > has[cpuColumn] || used.Memory > has[memoryColumn]:
+		return false, errors.New("pods that were to become smaller for it have not")
+	default:
+		return used.CPU+owed.CPU <= has[cpuColumn] && used.Memory+owed.Memory <= has[memoryColumn], nil
+	}
+}
+
+// Owes reports whether some pod on the pod's node has yet to become smaller.
+func (z *Sizes) Owes(p *Pod) bool {
+	if p.node == nil {
+		return false
+	}
+	for _, q := range p.node.pods {
+		if q.shrinks() != (sizes.Amount{}) {
+			return true
+		}
+	}
+	return false
+}
+
+// due takes in what has taken too long, and lets refusals of the API server be over.
+func (z *Sizes) due() {
+	for _, p := range inOrder(z.busy) {
+		g := p.growth
+		if g == nil {
+			continue
+		}
+		e := p.elastic
+		switch {
+		case (g.least != nil || g.most != nil) && !g.byNode && g.until <= z.journal.now:
+			z.allow(p)
+		case p.shrinks() != (sizes.Amount{}) && g.spec == g.wants && g.asked == nil && g.since+shrinkLasts <= z.journal.now:
+			z.refuse(p, e.requests(e.taken), true, "its kubelet has not taken back what it has too much")
+			z.recount(p)
+			z.tell(p)
+		}
+		if g.asked == nil && g.spec == g.wants && g.least == nil && g.most == nil && p.shrinks() == (sizes.Amount{}) {
+			delete(z.busy, p.object.UID)
+		}
+	}
+}
+
+// wake is when something of a pod is next due.
+func (z *Sizes) wake() cluster.Time {
+	at := cluster.Never
+	for _, p := range z.busy {
+		g := p.growth
+		if g == nil {
+			continue
+		}
+		if (g.least != nil || g.most != nil) && !g.byNode {
+			at = min(at, g.until)
+		}
+		if p.shrinks() != (sizes.Amount{}) && g.spec == g.wants && g.asked == nil {
+			at = min(at, g.since+shrinkLasts)
+		}
+		if g.spec != g.wants && g.asked == nil && g.again > z.journal.now {
+			at = min(at, g.again)
+		}
+	}
+	return at
+}
+
+// Change is what is to be asked of the API server for a pod.
+type Change struct {
+	Pod    *Pod
+	Object *v1.Pod
+	// Says is its condition from then on.
+	Says v1.PodCondition
+	// To is what each of its containers is to request, and may use; nil if it stays as it is.
+	To []v1.ResourceRequirements
+	to *sizes.Amount
+}
+
+// Due is what is to be asked of the API server now.
+func (z *Sizes) Due() (all []*Change) {
+	for _, p := range inOrder(z.busy) {
+		if p.Stage != Bound || p.seen.DeletionTimestamp != nil || p.seen.Status.Phase != v1.PodRunning {
+			continue
+		}
+		class, g, e := z.shapes.classOf(p).class.Name, p.growth, p.elastic
+		if g == nil {
+			delete(z.busy, p.object.UID)
+			if e != nil && e.why != nil {
+				all = append(all, &Change{Pod: p, Object: p.seen, Says: sizes.Fixed(class, e.why)})
+			}
+			continue
+		}
+		if g.wants == g.spec || g.asked != nil || g.again > z.journal.now {
+			continue
+		}
+		to := g.wants
+		g.asked, g.again = &to, z.journal.now+askAgain
+		all = append(all, &Change{Pod: p, Object: p.seen, Says: e.span.Condition(p.seen, class), To: e.span.Containers(to), to: &to})
+	}
+	return all
+}
+
+// Answered takes in what came of a change: that it was done, or failed, so that it may be asked for again, or why it was refused.
+func (z *Sizes) Answered(c *Change, why string) {
+	p := c.Pod
+	if p.growth == nil || c.to == nil || p.growth.asked == nil || *p.growth.asked != *c.to || z.placed.pods.byUID[p.object.UID] != p {
+		return
+	}
+	p.growth.asked = nil
+	z.touch(p)
+	if has := p.elastic.within(p.growth.spec); why != "" && has != p.growth.wants {
+		z.refuse(p, has, false, why)
+		z.recount(p)
+		z.tell(p)
+	}
+}

@@ -1,0 +1,355 @@
+package world
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"testing"
+
+	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	"k8s.io/apimachinery/pkg/types"
+	kyaml "sigs.k8s.io/yaml"
+
+	"fairlead.dev/fairlead/cluster"
+	"fairlead.dev/fairlead/kube/api/v1alpha1"
+	promised "fairlead.dev/fairlead/kube/classes"
+)
+
+// serviceClasses promises what these objects say, whose specs are as people write them.
+func serviceClasses(tb failer, specs map[string]string) *promised.Promises {
+	tb.Helper()
+	var objects []*v1alpha1.ServiceClass
+	for _, name := range slices.Sorted(maps.Keys(specs)) {
+		object := &v1alpha1.ServiceClass{}
+		object.Name = name
+		if err := kyaml.UnmarshalStrict([]byte(specs[name]), &object.Spec); err != nil {
+			tb.Fatal(err)
+		}
+		objects = append(objects, object)
+	}
+	promises, verdicts := promised.Read(objects)
+	for _, v := range verdicts {
+		if !v.Accepted() {
+			tb.Fatalf("%s: %s", v.Object.Name, v.Message)
+		}
+	}
+	return promises
+}
+
+// promise has these classes hold.
+func (r *rig) promise(specs map[string]string) {
+	r.tb.Helper()
+	if _, ok := r.world.Promise(serviceClasses(r.tb, specs)); !ok {
+		r.tb.Fatal("the core has no rows for the classes")
+	}
+}
+
+// kubelet is what the API server and the kubelets make of a change: whether it is refused, and whether it takes its time.
+type kubelet func(*Change) (refused string, slow bool)
+
+// atOnce does whatever is asked for.
+func atOnce(*Change) (string, bool) { return "", false }
+
+// change has the API server and kubelets do what is asked for by now.
+func (r *rig) change(does kubelet) {
+	for _, c := range SizesOf(r.world).Due() {
+		pod := r.pods[c.Object.UID]
+		if pod == nil {
+			continue
+		}
+		refused, slow := does(c)
+		if c.To == nil || refused != "" {
+			SizesOf(r.world).Answered(c, refused)
+			continue
+		}
+		pod = pod.DeepCopy()
+		pod.Status.Conditions = append(slices.DeleteFunc(pod.Status.Conditions, func(o v1.PodCondition) bool { return o.Type == c.Says.Type }), c.Says)
+		for i, to := range c.To {
+			has := &pod.Spec.Containers[i]
+			if slow && !slices.ContainsFunc(pod.Status.ContainerStatuses, func(s v1.ContainerStatus) bool { return s.Name == has.Name }) {
+				before := has.Resources.DeepCopy()
+				pod.Status.ContainerStatuses = append(pod.Status.ContainerStatuses, v1.ContainerStatus{Name: has.Name, AllocatedResources: before.Requests, Resources: before})
+			}
+			maps.Copy(has.Resources.Requests, to.Requests)
+			if len(to.Limits) > 0 {
+				maps.Copy(has.Resources.Limits, to.Limits)
+			}
+		}
+		r.seePod(pod)
+		SizesOf(r.world).Answered(c, "")
+	}
+}
+
+// settleSizes has all kubelets be done with what was asked of them.
+func (r *rig) settleSizes() {
+	for _, uid := range slices.Sorted(maps.Keys(r.pods)) {
+		if pod := r.pods[uid]; len(pod.Status.ContainerStatuses) > 0 && r.world.pods.byUID[uid].growth != nil {
+			pod = pod.DeepCopy()
+			pod.Status.ContainerStatuses = nil
+			pod.Status.Conditions = slices.DeleteFunc(pod.Status.Conditions, func(c v1.PodCondition) bool { return c.Type == v1.PodResizePending })
+			r.seePod(pod)
+		}
+	}
+}
+
+// defer has the kubelet say of what the pod requests that it is not to be had.
+func (r *rig) deferResize(uid types.UID, granted string) {
+	pod := r.pods[uid].DeepCopy()
+	list := v1.ResourceList{v1.ResourceCPU: quantity(granted)}
+	pod.Status.ContainerStatuses = []v1.ContainerStatus{{Name: pod.Spec.Containers[0].Name, AllocatedResources: list, Resources: &v1.ResourceRequirements{Requests: list}}}
+	pod.Status.Conditions = append(pod.Status.Conditions, v1.PodCondition{Type: v1.PodResizePending, Status: v1.ConditionTrue, Reason: v1.PodReasonDeferred, Message: "no room"})
+	r.seePod(pod)
+}
+
+// cpuOf is what the pod's main container requests, and what the core counts for the pod.
+func (r *rig) cpuOf(name string) (spec, core int64) {
+	uid := types.UID("uid-" + name)
+	return r.pods[uid].Spec.Containers[0].Resources.Requests.Cpu().MilliValue(), r.core.View().Demand(r.world.pods.byUID[uid].slot.task)[cpuColumn]
+}
+
+// spin has the loop turn for a while: binds come through, and the API server does as is said.
+func (r *rig) spin(turns int, does kubelet) {
+	r.tb.Helper()
+	for range turns {
+		r.now += 11 * cluster.Second
+		v := r.turn()
+		for _, f := range v.accepted {
+			if ready, err := SizesOf(r.world).Room(f.pod); err != nil || !ready {
+				continue
+			}
+			r.started(f)
+			r.arrived(f)
+		}
+		r.change(does)
+	}
+}
+
+func quantity(text string) resource.Quantity { return resource.MustParse(text) }
+
+func mustPod(t *testing.T, text string) *v1.Pod {
+	t.Helper()
+	l, err := parse(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	pod, err := makePod(l)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return pod
+}
+
+func mustNode(t *testing.T, text string) *v1.Node {
+	t.Helper()
+	l, err := parse(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	node, err := makeNode(l)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return node
+}
+
+// elasticRig is a rig with one node of four cores, whose pods may have three times their requests.
+func elasticRig(t *testing.T) *rig {
+	t.Helper()
+	r := newRig(t, newBench(t))
+	r.policy = "fairlead"
+	r.restart()
+	r.promise(map[string]string{"elastic": `{importance: 1, sizes: {cpu: "3"}, namespaceSelector: {}}`, "rest": `{importance: 2, default: true}`})
+	r.restart()
+	r.seeNode(mustNode(t, "node n1 cpu=4"))
+	return r
+}
+
+func (r *rig) wantCPU(name string, spec, core int64) {
+	r.tb.Helper()
+	if s, c := r.cpuOf(name); s != spec || c != core {
+		r.tb.Fatalf("pod %s requests %d and has %d in the core, want %d and %d", name, s, c, spec, core)
+	}
+}
+
+func TestGrowsAndShrinks(t *testing.T) {
+	r := elasticRig(t)
+	grows := "label=fairlead.dev/class=elastic"
+	r.seePod(mustPod(t, "pod a cpu=1 "+grows))
+	r.spin(3, atOnce)
+	r.wantCPU("a", 3000, 3000)
+
+	// Another comes for whom it has to be smaller. It is not bound before that is so.
+	r.seePod(mustPod(t, "pod b cpu=2"))
+	slow := func(*Change) (string, bool) { return "", true }
+	r.spin(1, slow)
+	r.wantCPU("a", 2000, 2000)
+	b := r.world.pods.byUID["uid-b"]
+	if ready, err := SizesOf(r.world).Room(b); b.Stage != Assumed || ready || err != nil {
+		t.Fatalf("pod b is %s, its room ready %t, %v, though nobody has given it up", b.Stage, ready, err)
+	}
+	r.settleSizes()
+	if ready, err := SizesOf(r.world).Room(b); !ready || err != nil {
+		t.Fatalf("its room is not ready though it is there: %v", err)
+	}
+	f := r.flying["uid-b"]
+	r.started(f)
+	r.arrived(f)
+	r.spin(2, atOnce)
+	r.wantCPU("a", 2000, 2000)
+
+	// A new leader knows what it came with, and it grows again.
+	fresh := elasticRig(t)
+	for _, uid := range slices.Sorted(maps.Keys(r.pods)) {
+		fresh.seePod(r.pods[uid].DeepCopy())
+	}
+	fresh.restart()
+	fresh.turn()
+	fresh.wantCPU("a", 2000, 2000)
+	fresh.losePod("uid-b")
+	fresh.spin(3, atOnce)
+	fresh.wantCPU("a", 3000, 3000)
+}
+
+func TestRefusedSizes(t *testing.T) {
+	r := elasticRig(t)
+	asked := 0
+	refuse := func(*Change) (string, bool) { asked++; return "exceeded quota", false }
+	r.seePod(mustPod(t, "pod a cpu=1 label=fairlead.dev/class=elastic"))
+	r.spin(5, refuse)
+	r.wantCPU("a", 1000, 1000)
+	if refused := SizesOf(r.world).Refused(); asked != 1 || len(refused) != 1 || refused[0].Why != "exceeded quota" {
+		t.Fatalf("it was asked %d times, and %v is said", asked, refused)
+	}
+	r.now += 10 * cluster.Minute
+	r.spin(3, atOnce)
+	r.wantCPU("a", 3000, 3000)
+
+	// The kubelet has less than the core thinks: what it defers is taken back, until something leaves the node.
+	r.deferResize("uid-a", "2")
+	r.spin(3, atOnce)
+	r.settleSizes()
+	r.wantCPU("a", 2000, 2000)
+	r.spin(3, atOnce)
+	r.wantCPU("a", 2000, 2000)
+	r.seePod(mustPod(t, "pod other cpu=100m node=n1 scheduler=other"))
+	r.spin(1, atOnce)
+	r.losePod("uid-other")
+	r.spin(3, atOnce)
+	r.wantCPU("a", 3000, 3000)
+
+	// Somebody else resizes it.
+	pod := r.pods["uid-a"].DeepCopy()
+	pod.Spec.Containers[0].Resources.Requests[v1.ResourceCPU] = quantity("1500m")
+	r.seePod(pod)
+	r.turn()
+	r.wantCPU("a", 1500, 1500)
+	r.spin(3, atOnce)
+	r.wantCPU("a", 3000, 3000)
+	pod = r.pods["uid-a"].DeepCopy()
+	pod.Spec.Containers[0].Resources.Requests[v1.ResourceCPU] = quantity("500m")
+	r.seePod(pod)
+	r.spin(3, atOnce)
+	r.wantCPU("a", 1500, 1500)
+
+	// A kubelet that does not take back what it has too much is believed after a minute.
+	slow := func(*Change) (string, bool) { return "", true }
+	r.seePod(mustPod(t, "pod b cpu=3500m"))
+	r.spin(1, slow)
+	b := r.world.pods.byUID["uid-b"]
+	if ready, err := SizesOf(r.world).Room(b); ready || err != nil {
+		t.Fatalf("the room of b is ready %t, %v", ready, err)
+	}
+	r.spin(7, slow)
+	if _, err := SizesOf(r.world).Room(b); err == nil {
+		t.Fatal("nothing is said of room that was not given up")
+	}
+}
+
+// Memory grows by whole Mi, whatever is left.
+func TestMemoryGrowsByMi(t *testing.T) {
+	r := newRig(t, newBench(t))
+	r.policy = "fairlead"
+	r.restart()
+	r.promise(map[string]string{"elastic": `{importance: 1, sizes: {memory: "10"}, default: true}`})
+	r.restart()
+	r.seeNode(mustNode(t, "node n1 cpu=4 mem=8589934001"))
+	r.seePod(mustPod(t, "pod a cpu=1 mem=1000Mi"))
+	r.seePod(mustPod(t, "pod b cpu=1 mem=700Mi"))
+	r.seePod(mustPod(t, "pod c cpu=1 mem=1234567"))
+	r.spin(4, atOnce)
+	sum := int64(0)
+	for _, name := range []string{"a", "b"} {
+		has := r.pods[types.UID("uid-"+name)].Spec.Containers[0].Resources.Requests.Memory().Value()
+		if sum += has; has <= 1000<<20 || has%(1<<20) != 0 {
+			t.Errorf("pod %s has %d bytes", name, has)
+		}
+	}
+	if left := 8589934001 - 1234567 - sum; left < 0 || left >= 2<<20 {
+		t.Errorf("%d bytes are left over", left)
+	}
+}
+
+func TestFixedSizesSayWhy(t *testing.T) {
+	r := elasticRig(t)
+	pod := mustPod(t, "pod a cpu=1 label=fairlead.dev/class=elastic")
+	pod.Spec.Containers[0].ResizePolicy = []v1.ContainerResizePolicy{{ResourceName: v1.ResourceCPU, RestartPolicy: v1.RestartContainer}}
+	r.seePod(pod)
+	var says []string
+	r.spin(3, func(c *Change) (string, bool) {
+		says = append(says, fmt.Sprint(c.Says.Status, " ", c.Says.Message, " ", len(c.To)))
+		return "", false
+	})
+	r.wantCPU("a", 1000, 1000)
+	want := "False It stays as it is, though ServiceClass elastic has sizes: container main would be restarted to change its cpu (resizePolicy). 0"
+	if len(says) != 1 || says[0] != want {
+		t.Fatalf("it says %q, want %q", says, want)
+	}
+}
+
+// A pod stays within the tier of its class, and on a node of its own where that has replicas.
+func TestTiersAndReplicas(t *testing.T) {
+	r := newRig(t, newBench(t))
+	r.policy = "fairlead"
+	r.restart()
+	classes := map[string]string{"gold": `{importance: 1, tier: {disk: ssd}, replicas: 2, namespaceSelector: {}}`, "rest": `{importance: 2, default: true}`}
+	r.promise(classes)
+	r.restart()
+	r.seeNode(mustNode(t, "node n1 cpu=8"))
+	r.seeNode(mustNode(t, "node n2 cpu=8 label=disk=ssd"))
+	for _, name := range []string{"a", "b"} {
+		r.seePod(mustPod(t, "pod "+name+" cpu=1 owner=web label=fairlead.dev/class=gold"))
+	}
+	r.seePod(mustPod(t, "pod torn cpu=1 label=fairlead.dev/class=gold select=disk=hdd"))
+	r.spin(2, atOnce)
+	on := func(name string) string { return r.pods[types.UID("uid-"+name)].Spec.NodeName }
+	if on("a")+on("b") != "n2" {
+		t.Fatalf("they are on %q and %q, want one on n2, and no other", on("a"), on("b"))
+	}
+	waits := r.world.pods.byUID["uid-a"]
+	if on("a") != "" {
+		waits = r.world.pods.byUID["uid-b"]
+	}
+	if why := TierOf(r.world, waits); why != "the tier of ServiceClass gold wants disk=ssd" {
+		t.Errorf("of its tier it says %q", why)
+	}
+	if why := r.world.pods.byUID["uid-torn"].Why; why != "the tier of ServiceClass gold wants disk=ssd, and its nodeSelector disk=hdd: no node has both" {
+		t.Errorf("of two selectors it says %q", why)
+	}
+	r.seeNode(mustNode(t, "node n3 cpu=8 label=disk=ssd"))
+	r.spin(2, atOnce)
+	if on("a") == "" || on("b") == "" || on("a") == on("b") {
+		t.Fatalf("they are on %q and %q, want them apart", on("a"), on("b"))
+	}
+	r.seePod(mustPod(t, "pod c cpu=1 owner=web label=fairlead.dev/class=gold"))
+	r.spin(2, atOnce)
+	if on("c") != "" {
+		t.Fatalf("pod c is on %s, where another one is", on("c"))
+	}
+	classes["gold"] = `{importance: 1, namespaceSelector: {}}`
+	r.promise(classes)
+	r.spin(2, atOnce)
+	if on("c") == "" {
+		t.Fatal("pod c waits for a tier, or to be alone, that nobody wants any more")
+	}
+}
