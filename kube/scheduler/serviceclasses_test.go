@@ -206,15 +206,15 @@ func TestFirstClassesReachPodsOnNodes(t *testing.T) {
 		b.run()
 		b.pass(time.Minute)
 		b.expectBound("pod-1 pod-2")
-		for _, c := range []*unstructured.Unstructured{serviceClass(b.t, "gold", 9, `{importance: 1, availability: "0.9", namespaceSelector: {}}`), serviceClass(b.t, "rest", 9, restSpec)} {
-			if _, err := client.Resource(ServiceClasses()).Create(b.t.Context(), c, metav1.CreateOptions{}); err != nil {
-				b.t.Fatal(err)
-			}
+		// One, as of two the first that is seen would be the first.
+		c := serviceClass(b.t, "gold", 9, `{importance: 1, availability: "0.9", default: true}`)
+		if _, err := client.Resource(ServiceClasses()).Create(b.t.Context(), c, metav1.CreateOptions{}); err != nil {
+			b.t.Fatal(err)
 		}
 		b.pass(time.Minute)
-		for uid, want := range map[types.UID]string{"uid-1": "gold", "uid-2": "rest"} {
-			if name, ran := b.classOf(uid); name != want || ran < 119*cluster.Second {
-				b.t.Errorf("%s is of class %s and ran for %v, want %s and two minutes", uid, name, ran, want)
+		for _, uid := range []types.UID{"uid-1", "uid-2"} {
+			if name, ran := b.classOf(uid); name != "gold" || ran < 119*cluster.Second {
+				b.t.Errorf("%s is of class %s and ran for %v, want gold and two minutes", uid, name, ran)
 			}
 		}
 		if epochs := b.sum("fairlead_epochs_total"); epochs != 2 {
