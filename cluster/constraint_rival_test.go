@@ -208,11 +208,11 @@ func (h *history) rivalLeast(c ConstraintID) (least [tenses]int64) {
 	return least
 }
 
-// hard are the violations of all hard constraints.
-func (h *history) hard() map[ConstraintID][tenses]int64 {
+// hard are the violations of all hard constraints; leaves says that it is of those to which is held who makes room.
+func (h *history) hard(leaves bool) map[ConstraintID][tenses]int64 {
 	all := map[ConstraintID][tenses]int64{}
 	for c := range ConstraintID(h.s.ConstraintRows()) {
-		if spec := h.s.Constraint(c); spec != nil && spec.Hard && !spec.Arriving {
+		if spec := h.s.Constraint(c); spec != nil && spec.Hard && !spec.Arriving && !(leaves && spec.Lenient) {
 			all[c] = h.rivalLeast(c)
 		}
 	}
@@ -460,7 +460,7 @@ func (h *history) checkSoft() error {
 func (h *history) checkAdmits(t TaskID, n NodeID) error {
 	h.s.Begin(NoLane)
 	defer h.s.End()
-	before, noted := h.hard(), h.s.Violations(t, nil)
+	before, noted := h.hard(false), h.s.Violations(t, false, nil)
 	refusal := h.s.Admits(t, n)
 	if refusal.Code == Violates && refusal.Have >= refusal.Need == (refusal.Have <= refusal.Need) {
 		return fmt.Errorf("task row %d on node row %d: refused for counting %d with a bound of %d", t, n, refusal.Have, refusal.Need)
@@ -478,16 +478,16 @@ func (h *history) checkAdmits(t TaskID, n NodeID) error {
 		}
 		refusal = kept
 	}
-	if err := h.compareWorse(refusal, noted, before); err != nil {
+	if err := h.compareWorse(false, refusal, noted, before); err != nil {
 		return err
 	}
 	for other := range h.s.task {
 		t := TaskID(other)
-		before, noted, refusal := h.hard(), h.s.Violations(t, nil), h.s.Releases(t)
+		before, noted, refusal := h.hard(true), h.s.Violations(t, true, nil), h.s.Releases(t)
 		if h.s.Evict(t).Refused() {
 			continue
 		}
-		if err := h.compareWorse(refusal, noted, before); err != nil {
+		if err := h.compareWorse(true, refusal, noted, before); err != nil {
 			return fmt.Errorf("evicting task row %d: %w", t, err)
 		}
 		return nil
@@ -669,9 +669,9 @@ func (h *history) lets(b *Bound, target bool, t TaskID, n NodeID, when tense) bo
 }
 
 // compareWorse compares what was predicted, and what is seen afterwards.
-func (h *history) compareWorse(refusal Refusal, noted []Violation, before map[ConstraintID][tenses]int64) error {
+func (h *history) compareWorse(leaves bool, refusal Refusal, noted []Violation, before map[ConstraintID][tenses]int64) error {
 	worse := false
-	for c, now := range h.hard() {
+	for c, now := range h.hard(leaves) {
 		worse = worse || now[present] > before[c][present] || now[settled] > before[c][settled]
 	}
 	h.violates[worse]++

@@ -33,7 +33,7 @@ func (h *history) groups() []Label { return rackOf(int(h.byte())) }
 // constraintSpec makes a constraint up, and now and then one that cannot be.
 func (h *history) constraintSpec() Constraint {
 	how := h.byte()
-	c := Constraint{Name: fmt.Sprint(how), Hard: how&1 != 0}
+	c := Constraint{Name: fmt.Sprint(how), Hard: how&1 != 0, Lenient: how&0x50 == 0x40}
 	if !c.Hard {
 		c.Weight = DefaultWeight
 	}
