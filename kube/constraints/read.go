@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -30,6 +31,8 @@ const (
 	// mostAlternatives and mostBounds are of a constraint and of an alternative, as the schema has them.
 	mostAlternatives = 8
 	mostBounds       = 8
+	// mostKeys is how many keys of nodes the constraints of a namespace may name: each makes every node longer.
+	mostKeys = 8
 )
 
 // Objects are those of a cluster.
@@ -56,7 +59,7 @@ func (v *Verdict) Accepted() bool { return v.Reason == v1alpha1.ReasonAccepted }
 
 // Read makes the constraints that count, and says of each object whether it does.
 func Read(o *Objects) (*Set, []Verdict) {
-	r := reader{rackLabel: o.RackLabel, groups: map[string]bool{}, ofNamespace: map[string]int{}}
+	r := reader{rackLabel: o.RackLabel, groups: map[string]bool{}, ofNamespace: map[string]int{}, keys: map[string]map[string]bool{}}
 	for _, g := range inOrder(o.Groups) {
 		r.readGroup(g)
 	}
@@ -100,6 +103,7 @@ type reader struct {
 	of          []int // by constraint of the set: its verdict
 	groups      map[string]bool
 	ofNamespace map[string]int
+	keys        map[string]map[string]bool // that constraints of a namespace name
 }
 
 func (r *reader) judge(object metav1.Object, reason, message string) {
@@ -172,6 +176,10 @@ func (r *reader) readConstraint(object metav1.Object, of *v1alpha1.Constraint, i
 			}
 		}
 	}
+	if !r.fewKeys(&c) {
+		r.judge(object, v1alpha1.ReasonTooMany, fmt.Sprintf("Older ones of this namespace name %d keys of nodes by now, and no more are read; name one of these.", mostKeys))
+		return
+	}
 	r.ofNamespace[key.Namespace]++
 	r.set.Constraints, r.of = append(r.set.Constraints, c), append(r.of, len(r.verdicts))
 	message := "Pods are placed by it."
@@ -179,6 +187,25 @@ func (r *reader) readConstraint(object metav1.Object, of *v1alpha1.Constraint, i
 		message = "Pods are placed by it where that is worth more than it costs, under policies that weigh constraints, as fairlead does."
 	}
 	r.judge(object, v1alpha1.ReasonAccepted, message)
+}
+
+// fewKeys notes the keys of nodes that a constraint names, and reports whether its namespace does not name too many with them. Those of the cluster name as many as they like.
+func (r *reader) fewKeys(c *Constraint) bool {
+	of := maps.Clone(r.keys[c.Key.Namespace])
+	if of == nil {
+		of = map[string]bool{}
+	}
+	for _, bounds := range c.Any {
+		for i := range bounds {
+			of[bounds[i].Group.TopologyKey] = true
+		}
+	}
+	delete(of, "")
+	if c.Key.Namespace != "" && len(of) > mostKeys {
+		return false
+	}
+	r.keys[c.Key.Namespace] = of
+	return true
 }
 
 // most is how many constraints count if that is why another one of the namespace does not; 0 if it does.

@@ -173,6 +173,18 @@ func TestContradictions(t *testing.T) {
 	}
 }
 
+// A namespace names a few keys of nodes; those that it has named already may be named again.
+func TestTooManyKeysOfNodes(t *testing.T) {
+	var lines []string
+	for i := range mostKeys + 2 {
+		lines = append(lines, fmt.Sprintf("plc shop/c%d ", i)+text(fmt.Sprintf("{app=web, {app=web, 0, 1}, example.com/key%d}", i%(mostKeys+1))))
+	}
+	set, verdicts := Read(objects(t, append(lines, "cplc all "+text("{app=web, {app=web, 0, 1}, example.com/another}"))...))
+	if v := verdictOf(t, verdicts, fmt.Sprintf("c%d", mostKeys)); v.Reason != v1alpha1.ReasonTooMany || len(set.Constraints) != mostKeys+2 {
+		t.Errorf("%s: %s; %d count, want %d", v.Reason, v.Message, len(set.Constraints), mostKeys+2)
+	}
+}
+
 // Of too many of a namespace the younger do not count; those of other namespaces do.
 func TestTooManyOfANamespace(t *testing.T) {
 	var lines []string

@@ -231,6 +231,9 @@ func (e *explainer) likeReasons(s *Scheduler, p *world.Pod) explanation {
 	if p.Why != "" {
 		return explanation{reason: heldReason, message: fmt.Sprintf("0/%d nodes are available: %s.", s.world.Counts().Nodes, p.Why)}
 	}
+	if p.Stage == world.Waiting && s.epochs.core.Undecided(p.Task()) { // no node that an autoscaler brought would help it
+		return explanation{reason: heldReason, message: fmt.Sprintf("0/%d nodes are available: it waits for a round of the pods that constraints bind.", s.world.Counts().Nodes)}
+	}
 	if asOf := s.world.Changes(); asOf != e.asOf {
 		clear(e.cached)
 		e.asOf = asOf
