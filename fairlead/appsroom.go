@@ -88,7 +88,7 @@ func (u *united) makeRoom(t *sched.Trial, out *sched.Plan) {
 	}
 }
 
-// placeWhole places all of the tasks as one bundle, or none, and reports which. Where nobody has to leave for that, it is left to their own policy.
+// placeWhole places all of the tasks as one bundle, or none, and reports which. Where nobody has to leave, or to become smaller, for that, it is left to their own policy.
 func (u *united) placeWhole(t *sched.Trial, tasks []cluster.TaskID, out *sched.Plan) bool {
 	s, plan, mark, bucket := t.View(), &u.room.bundle, t.Mark(), u.victims.bucket
 	plan.Reset()
@@ -105,7 +105,7 @@ func (u *united) placeWhole(t *sched.Trial, tasks []cluster.TaskID, out *sched.P
 		}
 	}
 	for i := range plan.Bundles() {
-		leaves = leaves || slices.ContainsFunc(plan.Bundle(i), func(a sched.Action) bool { return a.Kind == sched.Evict })
+		leaves = leaves || slices.ContainsFunc(plan.Bundle(i), func(a sched.Action) bool { return a.Kind == sched.Evict || a.Kind == sched.Resize })
 	}
 	if all = all && leaves && cluster.GangLacks(s, s.Task(tasks[0]).Job) == 0; !all {
 		t.Rollback(mark)

@@ -145,13 +145,15 @@ func chartBefore(t *testing.T, definition, field string) string {
 		t.Fatal(err)
 	}
 	// The links are to what is beside the chart.
-	for _, link := range []string{"api", "rbac.yaml"} {
+	for _, link := range []string{"api", "shadow", "rbac.yaml"} {
 		if err := os.Remove(filepath.Join(dir, link)); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if err := os.CopyFS(filepath.Join(dir, "api"), os.DirFS("../deploy/api")); err != nil {
-		t.Fatal(err)
+	for _, folder := range []string{"api", "shadow"} {
+		if err := os.CopyFS(filepath.Join(dir, folder), os.DirFS("../deploy/"+folder)); err != nil {
+			t.Fatal(err)
+		}
 	}
 	if err := os.WriteFile(filepath.Join(dir, "rbac.yaml"), []byte(readFile(t, "../deploy/rbac.yaml")), 0o600); err != nil {
 		t.Fatal(err)

@@ -134,12 +134,14 @@ type check struct {
 	nodes []labels.Set            // nil where the caller may not list them
 	pods  map[string][]labels.Set // by namespace, the empty one being all, those that the caller may list
 	notes []string
+	// noGroups says that the caller may not list the node groups of the cluster.
+	noGroups bool
 }
 
 // take takes in the objects of a text.
 func (k *check) take(name string, text []byte, namespace string) error {
 	k.objects, k.kinds = &constraints.Objects{}, map[metav1.Object]string{}
-	documents := splitDocuments(text)
+	documents := unfold(splitDocuments(text))
 	if !slices.ContainsFunc(documents, func(d []byte) bool { return kindIn(d) != "" }) {
 		return k.takeText(name, text, namespace)
 	}
@@ -157,6 +159,9 @@ func (k *check) take(name string, text []byte, namespace string) error {
 			o := &v1alpha1.NodeGroup{}
 			object, k.objects.Groups = o, append(k.objects.Groups, o)
 		case "":
+			if err := kyaml.Unmarshal(d, &map[string]any{}); err != nil {
+				return fmt.Errorf("%s: document %d: %w", name, i+1, err)
+			}
 			continue
 		default:
 			k.notes = append(k.notes, fmt.Sprintf("%s: document %d: passed over a %s", name, i+1, kind))
@@ -173,7 +178,28 @@ func (k *check) take(name string, text []byte, namespace string) error {
 		}
 		k.add(kind, object)
 	}
+	if len(k.own) == 0 {
+		return fmt.Errorf("%s: want a PlacementConstraint, ClusterPlacementConstraint or NodeGroup; it has none", name)
+	}
 	return nil
+}
+
+// unfold puts the items of lists, as kubectl prints them, into the place of these.
+func unfold(documents [][]byte) (all [][]byte) {
+	for _, d := range documents {
+		var list struct {
+			Kind  string            `json:"kind"`
+			Items []json.RawMessage `json:"items"`
+		}
+		if kyaml.Unmarshal(d, &list) != nil || list.Kind != "List" {
+			all = append(all, d)
+			continue
+		}
+		for _, item := range list.Items {
+			all = append(all, item)
+		}
+	}
+	return all
 }
 
 // takeText takes in constraints as the language has them, as objects of the namespace.
@@ -291,6 +317,7 @@ func known[T any, O interface {
 		switch {
 		case apierrors.IsForbidden(err):
 			k.notes = append(k.notes, fmt.Sprintf("left out %s: %v", r.resource, err))
+			k.noGroups = k.noGroups || r.kind == nodeGroup
 			continue
 		case apierrors.IsNotFound(err): // their definition is not installed
 			continue

@@ -12,6 +12,7 @@ import (
 	"fairlead.dev/fairlead/cluster"
 	"fairlead.dev/fairlead/constraint"
 	"fairlead.dev/fairlead/internal/nearest"
+	"fairlead.dev/fairlead/kube/api/v1alpha1"
 	"fairlead.dev/fairlead/kube/constraints"
 )
 
@@ -40,6 +41,9 @@ func (k *check) find() []finding {
 		f := finding{
 			Kind: k.kinds[o], Name: strings.TrimPrefix(o.GetNamespace()+"/"+o.GetName(), "/"),
 			Reason: v.Reason, Message: v.Message, Contradicts: v.Contradicts, fails: !v.Accepted(),
+		}
+		if v.Reason == v1alpha1.ReasonNoNodeGroup && k.noGroups { // which is all that can be said
+			f.fails, f.Message = false, "It names a NodeGroup, of which you may not list any: it counts if there is one of that name."
 		}
 		key := constraints.Key{Namespace: o.GetNamespace(), Name: o.GetName()}
 		if at := slices.IndexFunc(set.Constraints, func(c constraints.Constraint) bool { return c.Key == key }); at >= 0 && f.Kind != nodeGroup {

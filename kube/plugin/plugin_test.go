@@ -448,3 +448,31 @@ func TestStandingConstraintsCount(t *testing.T) {
 		}
 	}
 }
+
+// What the owner of a pod has written in the place of what constraints select is dropped: it could name those of others, or be no list at all.
+func TestForgedTagsAreDropped(t *testing.T) {
+	o := &unstructured.Unstructured{Object: map[string]any{"kind": "Pod", "metadata": map[string]any{"name": "a", "annotations": map[string]any{"fairlead.dev/tags": "x", "other": "stays"}}}}
+	standingOf(&constraints.Set{}).markPod(o, nil)
+	if got := o.GetAnnotations(); len(got) != 1 || got["other"] != "stays" {
+		t.Errorf("the pod has the annotations %v", got)
+	}
+}
+
+// A file in which nothing is to be checked, or which is no YAML in part, is an error; the items of a list are checked.
+func TestCheckTakesAllOrSaysWhatNot(t *testing.T) {
+	one := "kind: PlacementConstraint\nmetadata: {name: a}\nspec: {constraint: {text: \"{app=web, {app=web, 0, 0}, node}\"}}\n"
+	for text, want := range map[string]string{
+		one + "---\nkind: ConfigMap\n": "",
+		"kind: ConfigMap\n":            "want a PlacementConstraint",
+		one + "---\nkind: [\n":         "document 2",
+		"kind: List\nitems:\n- {kind: PlacementConstraint, metadata: {name: a}, spec: {constraint: {text: x}}}\n": "",
+	} {
+		k := &check{}
+		switch err := k.take("f", []byte(text), "shop"); {
+		case want == "" && (err != nil || len(k.own) != 1):
+			t.Errorf("%q: %v, %d objects", text, err, len(k.own))
+		case want != "" && (err == nil || !strings.Contains(err.Error(), want)):
+			t.Errorf("%q: %v, want %q", text, err, want)
+		}
+	}
+}

@@ -134,9 +134,13 @@ func (s *standing) markPod(o *unstructured.Unstructured, namespaces map[string]l
 	annotate(o, "fairlead.dev/tags", tags, len(tags))
 }
 
-// annotate writes so many of something into an annotation, as JSON, unless there are none.
+// annotate writes so many of something into an annotation, as JSON, and takes it away if there are none: whoever made the object may have written anything there.
 func annotate(o *unstructured.Unstructured, name string, value any, count int) {
 	if count == 0 {
+		if all := o.GetAnnotations(); all[name] != "" {
+			delete(all, name)
+			o.SetAnnotations(all)
+		}
 		return
 	}
 	text, err := json.Marshal(value)

@@ -26,6 +26,9 @@ func Resizes() schema.GroupVersionResource {
 
 // resize asks for what is to be asked for now, and lets those be bound that have their room.
 func resize(ctx context.Context, s *Scheduler) {
+	if notesOf(s) != nil {
+		return // a shadow changes no pod, and says nothing of it
+	}
 	z := world.SizesOf(s.world)
 	for _, c := range z.Due() {
 		s.binder.resize(ctx, c)
