@@ -88,8 +88,8 @@ func cameWith(pod *v1.Pod, by Factors) []v1.ResourceRequirements {
 			if requests == 0 {
 				continue
 			}
-			largest := max(k.factor, *k.in(&Amount{m.CPU, m.Memory}))
-			if came <= 0 || requests < came || requests > share(came, largest, same)+k.unit*int64(len(now)) {
+			most := max(k.factor, *k.in(&Amount{m.CPU, m.Memory}))
+			if came <= 0 || requests < came || requests-k.unit*int64(len(now)) > share(came, most, same) {
 				known = false
 			}
 			put(&now[i].Requests, k, requests)

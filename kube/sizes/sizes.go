@@ -6,6 +6,7 @@ package sizes
 import (
 	"fmt"
 	"maps"
+	"math"
 	"math/bits"
 	"slices"
 
@@ -44,10 +45,16 @@ func (f Factors) kinds() []kind {
 	return slices.DeleteFunc(all, func(k kind) bool { return k.factor <= same })
 }
 
+// largest is how much of it one container may have at most, in thousandths of a core or in bytes: a thousand of them still add up in 64 bits.
+const largest = 1 << 50
+
 // of is how much of it there is.
 func (k kind) of(list v1.ResourceList) int64 {
 	q := list[k.name]
 	if k.name == v1.ResourceCPU {
+		if q.CmpInt64(math.MaxInt64/1000) > 0 {
+			return math.MaxInt64
+		}
 		return q.MilliValue()
 	}
 	return q.Value()
@@ -82,12 +89,8 @@ func Of(pod *v1.Pod, by Factors) (*Range, error) {
 		return nil, err
 	}
 	r := &Range{by, cameWith(pod, by)}
-	for _, k := range by.kinds() {
-		if least := *k.in(new(r.Least())); least == 0 {
-			return nil, fmt.Errorf("no container of it requests any %s, of which there could be more", k.name)
-		} else if least%k.unit != 0 {
-			return nil, fmt.Errorf("its containers request %d bytes of memory in all, which is no whole number of Mi", least)
-		}
+	if err := r.countable(pod); err != nil {
+		return nil, err
 	}
 	least, most := r.Pod(pod, r.Least()), r.Pod(pod, r.Most())
 	if was, is := qos.ComputePodQOS(pod), qos.ComputePodQOS(most); was != is {
@@ -100,6 +103,27 @@ func Of(pod *v1.Pod, by Factors) (*Range, error) {
 		}
 	}
 	return r, nil
+}
+
+// countable says of what the pod came with why it cannot grow.
+func (r *Range) countable(pod *v1.Pod) error {
+	for _, k := range r.factors.kinds() {
+		some := false
+		for i := range r.least {
+			requests, limit, name := k.of(r.least[i].Requests), k.of(r.least[i].Limits), pod.Spec.Containers[i].Name
+			some = some || requests > 0
+			switch {
+			case share(max(requests, limit), k.factor, same) > largest:
+				return fmt.Errorf("container %s could grow to more %s than any node has", name, k.name)
+			case requests%k.unit != 0:
+				return fmt.Errorf("container %s requests %d bytes of memory, which is no whole number of Mi", name, requests)
+			}
+		}
+		if !some {
+			return fmt.Errorf("no container of it requests any %s, of which there could be more", k.name)
+		}
+	}
+	return nil
 }
 
 // OwnersMarks are the annotations by which a VerticalPodAutoscaler says that it owns the size of a pod.
@@ -213,11 +237,14 @@ func (r *Range) isLast(i int, k kind) bool {
 	return !slices.ContainsFunc(r.least[i+1:], func(l v1.ResourceRequirements) bool { return k.of(l.Requests) > 0 })
 }
 
-// share is a × b / c, which is no larger than what a node has.
+// share is a × b / c, or the largest number if that is larger.
 func share(a, b, c int64) int64 {
 	hi, lo := bits.Mul64(uint64(a), uint64(b))
+	if hi >= uint64(c) {
+		return math.MaxInt64
+	}
 	whole, _ := bits.Div64(hi, lo, uint64(c))
-	return int64(whole)
+	return int64(min(whole, math.MaxInt64))
 }
 
 func put(list *v1.ResourceList, k kind, of int64) {
