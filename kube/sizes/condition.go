@@ -3,6 +3,8 @@ package sizes
 import (
 	"encoding/json"
 	"fmt"
+	"math"
+	"slices"
 	"strings"
 
 	v1 "k8s.io/api/core/v1"
@@ -34,22 +36,51 @@ func (r *Range) Condition(pod *v1.Pod, class string) v1.PodCondition {
 	}
 	if before, known := remembered(pod); known {
 		m.CPU, m.Memory = max(m.CPU, before.CPU), max(m.Memory, before.Memory)
+		r.keep(m.Least, before.Least)
 	}
+	return v1.PodCondition{
+		Type: v1alpha1.Sized, Status: v1.ConditionTrue, Reason: v1alpha1.ReasonElastic,
+		Message: fmt.Sprintf("It grows and shrinks by the sizes of ServiceClass %s.%s", class, m.text()),
+	}
+}
+
+// keep adds what is known of those kinds that do not grow now, but did.
+func (r *Range) keep(least, before map[string]v1.ResourceRequirements) {
+	for _, k := range (Factors{math.MaxInt64, math.MaxInt64}).kinds() {
+		if slices.ContainsFunc(r.factors.kinds(), func(grows kind) bool { return grows.name == k.name }) {
+			continue
+		}
+		for name, came := range before {
+			all := least[name]
+			if requests := k.of(came.Requests); requests > 0 {
+				put(&all.Requests, k, requests)
+			}
+			if limit := k.of(came.Limits); limit > 0 {
+				put(&all.Limits, k, limit)
+			}
+			least[name] = all
+		}
+	}
+}
+
+// text is how it is written.
+func (m memory) text() string {
 	text, err := json.Marshal(m)
 	if err != nil {
 		panic(fmt.Sprintf("sizes: quantities do not marshal: %v", err))
 	}
-	return v1.PodCondition{
-		Type: v1alpha1.Sized, Status: v1.ConditionTrue, Reason: v1alpha1.ReasonElastic,
-		Message: fmt.Sprintf("It grows and shrinks by the sizes of ServiceClass %s.%s%s", class, behind, text),
-	}
+	return behind + string(text)
 }
 
-// Fixed says of a pod that it stays as it is, and why.
-func Fixed(class string, why error) v1.PodCondition {
+// Fixed says of a pod that it stays as it is, and why. What it came with, if it has grown before, is still known.
+func Fixed(pod *v1.Pod, class string, why error) v1.PodCondition {
+	came := ""
+	if m, known := remembered(pod); known {
+		came = m.text()
+	}
 	return v1.PodCondition{
 		Type: v1alpha1.Sized, Status: v1.ConditionFalse, Reason: v1alpha1.ReasonFixed,
-		Message: fmt.Sprintf("It stays as it is, though ServiceClass %s has sizes: %v.", class, why),
+		Message: fmt.Sprintf("It stays as it is, though ServiceClass %s has sizes: %v.%s", class, why, came),
 	}
 }
 
@@ -66,44 +97,53 @@ func Said(pod *v1.Pod, now v1.PodCondition) bool {
 // remembered is what the pod's condition says.
 func remembered(pod *v1.Pod) (m memory, known bool) {
 	for _, c := range pod.Status.Conditions {
-		if c.Type != v1alpha1.Sized || c.Status != v1.ConditionTrue {
+		if c.Type != v1alpha1.Sized {
 			continue
 		}
 		_, text, found := strings.Cut(c.Message, behind)
-		return m, found && json.Unmarshal([]byte(text), &m) == nil
+		if found && json.Unmarshal([]byte(text), &m) == nil {
+			return m, true
+		}
 	}
-	return m, false
+	return memory{}, false
 }
 
-// cameWith is what each container came with of what grows: what its condition says, or if its requests are outside of what that allows, as somebody else has set them, these.
+// cameWith is what each container came with of what grows: what its condition says, or of kinds of which its requests are outside of what that allows, as somebody else has set them, these.
 func cameWith(pod *v1.Pod, by Factors) []v1.ResourceRequirements {
-	now := make([]v1.ResourceRequirements, len(pod.Spec.Containers))
-	least := make([]v1.ResourceRequirements, len(now))
-	m, known := remembered(pod)
-	for i := range pod.Spec.Containers {
-		c := &pod.Spec.Containers[i]
-		before := m.Least[c.Name]
-		for _, k := range by.kinds() {
-			requests, came := k.of(c.Resources.Requests), k.of(before.Requests)
-			if requests == 0 {
+	least := make([]v1.ResourceRequirements, len(pod.Spec.Containers))
+	m, _ := remembered(pod)
+	for _, k := range by.kinds() {
+		known := m.holds(pod, k)
+		for i := range pod.Spec.Containers {
+			c := &pod.Spec.Containers[i]
+			came := c.Resources
+			if k.of(came.Requests) == 0 {
 				continue
 			}
-			most := max(k.factor, *k.in(&Amount{m.CPU, m.Memory}))
-			if came <= 0 || requests < came || requests-k.unit*int64(len(now)) > share(came, most, same) {
-				known = false
+			if known {
+				came = m.Least[c.Name]
 			}
-			put(&now[i].Requests, k, requests)
-			put(&least[i].Requests, k, came)
-			if limit := k.of(c.Resources.Limits); limit > 0 {
-				put(&now[i].Limits, k, limit)
-			}
-			if limit := k.of(before.Limits); limit > 0 {
+			put(&least[i].Requests, k, k.of(came.Requests))
+			if limit := k.of(came.Limits); limit > 0 {
 				put(&least[i].Limits, k, limit)
 			}
 		}
 	}
-	if known {
-		return least
+	return least
+}
+
+// holds reports whether what all containers request of the kind is what they may have grown to.
+func (m memory) holds(pod *v1.Pod, k kind) bool {
+	most := max(k.factor, *k.in(&Amount{m.CPU, m.Memory}))
+	for i := range pod.Spec.Containers {
+		c := &pod.Spec.Containers[i]
+		requests, came := k.of(c.Resources.Requests), k.of(m.Least[c.Name].Requests)
+		if requests == 0 {
+			continue
+		}
+		if came <= 0 || requests < came || requests-k.unit*int64(len(pod.Spec.Containers)) > share(came, most, same) {
+			return false
+		}
 	}
-	return now
+	return true
 }

@@ -144,3 +144,39 @@ func TestOthersResize(t *testing.T) {
 		t.Errorf("what cannot be read counts: %v", err)
 	}
 }
+
+// What a pod came with is known as well while it stays as it is, and once other kinds grow than before.
+func TestStillKnown(t *testing.T) {
+	grown := func(conditions ...v1.PodCondition) *v1.Pod {
+		pod := podOf(t, `{containers: [{name: c, resources: {requests: {cpu: 2, memory: 1Gi}, limits: {cpu: 4}}}]}`)
+		pod.Status.Conditions = conditions
+		return pod
+	}
+	r, err := Of(podOf(t, `{containers: [{name: c, resources: {requests: {cpu: 1, memory: 1Gi}, limits: {cpu: 2}}}]}`), Factors{CPU: 300})
+	if err != nil {
+		t.Fatal(err)
+	}
+	says := r.Condition(grown(), "gold")
+	for _, by := range []Factors{{CPU: 300}, {Memory: 200}, {CPU: 200, Memory: 200}, {CPU: 300}} {
+		marked := grown(says)
+		marked.Annotations = map[string]string{"vpaUpdates": ""}
+		_, owned := Of(marked, by)
+		if owned == nil {
+			t.Fatal("a pod of a VerticalPodAutoscaler grows")
+		}
+		for range 2 { // saying it twice changes nothing
+			says = Fixed(grown(says), "gold", owned)
+		}
+		now, err := Of(grown(says), by)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if by.CPU > same && now.Least().CPU != 1000 || by.Memory > same && now.Least().Memory != 1<<30 {
+			t.Errorf("by %+v it came with %+v", by, now.Least())
+		}
+		says = now.Condition(grown(says), "gold")
+	}
+	if now, err := Of(grown(says), Factors{CPU: 300}); err != nil || now.least[0].Limits.Cpu().MilliValue() != 2000 {
+		t.Errorf("of its limits it is not known any more what they were: %+v, %v", now, err)
+	}
+}

@@ -465,7 +465,7 @@ func (z *Sizes) Due() (all []*Change) {
 		if g == nil {
 			delete(z.busy, p.object.UID)
 			if e != nil && e.why != nil {
-				all = append(all, &Change{Pod: p, Object: p.seen, Says: sizes.Fixed(class, e.why)})
+				all = append(all, &Change{Pod: p, Object: p.seen, Says: sizes.Fixed(p.seen, class, e.why)})
 			}
 			continue
 		}
