@@ -131,6 +131,19 @@ func OwnersMarks() []string {
 	return []string{"vpaObservedContainers", "vpaUpdates", "vpaInPlaceUpdated"}
 }
 
+// Owner is the annotation by which it says so of the pod; empty if it does not.
+func Owner(pod *v1.Pod) string {
+	if len(pod.Annotations) == 0 {
+		return ""
+	}
+	for _, mark := range OwnersMarks() {
+		if _, marked := pod.Annotations[mark]; marked {
+			return mark
+		}
+	}
+	return ""
+}
+
 // mayGrow says why a pod stays as it is.
 func mayGrow(pod *v1.Pod, by Factors) error {
 	if resourcehelper.IsPodLevelResourcesSet(pod) {
@@ -139,10 +152,8 @@ func mayGrow(pod *v1.Pod, by Factors) error {
 	if pod.Spec.OS != nil && pod.Spec.OS.Name == v1.Windows {
 		return fmt.Errorf("pods of Windows cannot be resized")
 	}
-	for _, mark := range OwnersMarks() {
-		if _, marked := pod.Annotations[mark]; marked {
-			return fmt.Errorf("a VerticalPodAutoscaler owns its size (annotation %s)", mark)
-		}
+	if mark := Owner(pod); mark != "" {
+		return fmt.Errorf("a VerticalPodAutoscaler owns its size (annotation %s)", mark)
 	}
 	for i := range pod.Spec.Containers {
 		c := &pod.Spec.Containers[i]

@@ -14,6 +14,7 @@ import (
 
 	"fairlead.dev/fairlead/cluster"
 	"fairlead.dev/fairlead/kube/judge"
+	"fairlead.dev/fairlead/kube/sizes"
 )
 
 // This file takes in pods. Every pod of ours is in one stage; the stage says
@@ -309,7 +310,7 @@ func newer(a, b *v1.Pod) bool {
 // decision, but for the node it is on. The API server counts the changes of a
 // pod's spec in its generation.
 func alike(a, b *v1.Pod) bool {
-	if !maps.Equal(a.Labels, b.Labels) || (a.DeletionTimestamp == nil) != (b.DeletionTimestamp == nil) || !sameSize(&a.Status, &b.Status) {
+	if !maps.Equal(a.Labels, b.Labels) || (a.DeletionTimestamp == nil) != (b.DeletionTimestamp == nil) || !sameSize(&a.Status, &b.Status) || sizes.Owner(a) != sizes.Owner(b) {
 		return false
 	}
 	if a.Generation > 0 && a.Generation == b.Generation {

@@ -282,7 +282,7 @@ func (z *Sizes) Resize(d sched.Decision) {
 // set notes what the core has granted, and reports whether that is new.
 func (z *Sizes) set(p *Pod, grant cluster.Vector) bool {
 	g := p.growth
-	if g == nil {
+	if g == nil || !p.elastic.opens() {
 		return false
 	}
 	to := p.elastic.span.Least()
@@ -404,11 +404,11 @@ func (z *Sizes) Owes(p *Pod) bool {
 // due takes in what has taken too long, and lets refusals of the API server be over.
 func (z *Sizes) due() {
 	for _, p := range inOrder(z.busy) {
-		g := p.growth
-		if g == nil {
+		z.placed.pods.handling(p.object)
+		g, e := p.growth, p.elastic
+		if g == nil || !e.opens() {
 			continue
 		}
-		e := p.elastic
 		switch {
 		case (g.least != nil || g.most != nil) && !g.byNode && g.until <= z.journal.now:
 			z.allow(p)
@@ -458,6 +458,7 @@ type Change struct {
 // Due is what is to be asked of the API server now.
 func (z *Sizes) Due() (all []*Change) {
 	for _, p := range inOrder(z.busy) {
+		z.placed.pods.handling(p.object)
 		if p.Stage != Bound || p.seen.DeletionTimestamp != nil || p.seen.Status.Phase != v1.PodRunning {
 			continue
 		}
@@ -469,7 +470,7 @@ func (z *Sizes) Due() (all []*Change) {
 			}
 			continue
 		}
-		if g.wants == g.spec || g.asked != nil || g.again > z.journal.now {
+		if !e.opens() || g.wants == g.spec || g.asked != nil || g.again > z.journal.now {
 			continue
 		}
 		to := g.wants
@@ -487,6 +488,9 @@ func (z *Sizes) Answered(c *Change, why string) {
 	}
 	p.growth.asked = nil
 	z.touch(p)
+	if !p.elastic.opens() {
+		return
+	}
 	if has := p.elastic.within(p.growth.spec); why != "" && has != p.growth.wants {
 		z.refuse(p, has, false, why)
 		z.recount(p)

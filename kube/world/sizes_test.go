@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 	"testing"
 
 	v1 "k8s.io/api/core/v1"
@@ -351,5 +352,63 @@ func TestTiersAndReplicas(t *testing.T) {
 	r.spin(2, atOnce)
 	if on("c") == "" {
 		t.Fatal("pod c waits for a tier, or to be alone, that nobody wants any more")
+	}
+}
+
+// annotate has somebody annotate the pod, or take that away.
+func (r *rig) annotate(uid types.UID, annotations map[string]string) {
+	pod := r.pods[uid].DeepCopy()
+	pod.Annotations = annotations
+	r.seePod(pod)
+}
+
+// A pod that a VerticalPodAutoscaler takes over, by its mark alone, stays as it is from then on, whatever was asked for, and grows again from what it came with.
+func TestOwnersMarkAlone(t *testing.T) {
+	r := elasticRig(t)
+	r.seePod(mustPod(t, "pod a cpu=1 label=fairlead.dev/class=elastic"))
+	var last *Change
+	r.spin(3, func(c *Change) (string, bool) { last = c; return "", false })
+	r.wantCPU("a", 3000, 3000)
+	a := r.world.pods.byUID["uid-a"]
+	r.annotate("uid-a", map[string]string{"vpaUpdates": "", "other": ""})
+	if a.growth != nil {
+		t.Fatal("a pod of a VerticalPodAutoscaler may grow")
+	}
+	r.seePod(mustPod(t, "pod b cpu=500m"))
+	says := ""
+	r.spin(3, func(c *Change) (string, bool) {
+		says = c.Says.Message
+		pod := r.pods[c.Object.UID].DeepCopy()
+		pod.Status.Conditions = []v1.PodCondition{c.Says}
+		r.seePod(pod)
+		return "", false
+	})
+	SizesOf(r.world).Answered(last, "too late")
+	r.wantCPU("a", 3000, 3000)
+	if !strings.Contains(says, "annotation vpaUpdates") {
+		t.Errorf("it says %q", says)
+	}
+	r.annotate("uid-a", nil)
+	r.seePod(mustPod(t, "pod c cpu=2500m"))
+	r.spin(3, atOnce)
+	r.wantCPU("a", 1000, 1000)
+}
+
+// What fails while sizes are seen to is blamed on the pod that it is about.
+func TestSizesSayOfWhom(t *testing.T) {
+	r := elasticRig(t)
+	of := types.UID("")
+	r.world.pods.handling = func(pod *v1.Pod) { of = pod.UID }
+	r.seePod(mustPod(t, "pod a cpu=1 label=fairlead.dev/class=elastic"))
+	r.spin(1, atOnce)
+	z := SizesOf(r.world)
+	z.touch(r.world.pods.byUID["uid-a"])
+	for _, does := range []func(){z.due, func() { z.Due() }} {
+		of = ""
+		does()
+		if of != "uid-a" {
+			t.Errorf("the pod that is seen to is %q", of)
+		}
+		z.touch(r.world.pods.byUID["uid-a"])
 	}
 }
