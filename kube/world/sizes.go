@@ -46,6 +46,7 @@ type growth struct {
 	wants sizes.Amount  // as the core has it
 	spec  sizes.Amount  // as its spec was last seen to have it
 	asked *sizes.Amount // by a request without an outcome
+	sent  sizes.Amount  // by the last request, which may be seen after its outcome
 	// least and most are what was refused to be less, or more; nil is that nothing was.
 	least, most *sizes.Amount
 	byNode      bool // it was the node's refusal
@@ -206,11 +207,10 @@ func (z *Sizes) renew(p *Pod) {
 	}
 	z.touch(p)
 	seen := e.span.Requested(e.object)
-	g := p.growth
-	if g == nil {
-		p.growth = &growth{wants: e.within(seen), spec: seen}
-		return
+	if p.growth == nil {
+		p.growth = &growth{wants: e.within(seen), spec: seen, since: z.journal.now}
 	}
+	g := p.growth
 	before := g.wants
 	why, got := pendingResize(e.object), e.within(e.span.Granted(e.object))
 	switch {
@@ -218,7 +218,7 @@ func (z *Sizes) renew(p *Pod) {
 		z.refuse(p, got, true, why)
 	case seen == g.wants:
 		g.refusals = 0
-	case g.asked != nil, seen == g.spec: // it has yet to be asked for, or to be seen
+	case g.asked != nil, seen == g.spec, seen == g.sent: // it has yet to be asked for, or to be seen
 	default: // somebody else has set it
 		g.wants = seen
 	}
@@ -474,7 +474,7 @@ func (z *Sizes) Due() (all []*Change) {
 			continue
 		}
 		to := g.wants
-		g.asked, g.again = &to, z.journal.now+askAgain
+		g.asked, g.sent, g.again = &to, to, z.journal.now+askAgain
 		all = append(all, &Change{Pod: p, Object: p.seen, Says: e.span.Condition(p.seen, class), To: e.span.Containers(to), to: &to})
 	}
 	return all

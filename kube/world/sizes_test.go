@@ -412,3 +412,38 @@ func TestSizesSayOfWhom(t *testing.T) {
 		z.touch(r.world.pods.byUID["uid-a"])
 	}
 }
+
+// A leader that takes over while a kubelet takes something back gives that its time, and believes what a kubelet says that it does not give.
+func TestTakesOverAmidResizes(t *testing.T) {
+	r := elasticRig(t)
+	r.seePod(mustPod(t, "pod a cpu=1 label=fairlead.dev/class=elastic"))
+	r.spin(3, atOnce)
+	takesOver := func() *rig {
+		fresh := elasticRig(t)
+		fresh.now = cluster.Hour
+		fresh.turn()
+		for _, uid := range slices.Sorted(maps.Keys(r.pods)) {
+			fresh.seePod(r.pods[uid].DeepCopy())
+		}
+		fresh.turn()
+		return fresh
+	}
+	r.deferResize("uid-a", "2")
+	takesOver().wantCPU("a", 3000, 2000)
+	r.settleSizes()
+
+	slow := func(*Change) (string, bool) { return "", true }
+	r.seePod(mustPod(t, "pod b cpu=2"))
+	r.spin(1, slow)
+	r.wantCPU("a", 2000, 2000)
+	fresh := takesOver()
+	fresh.spin(1, slow)
+	fresh.wantCPU("a", 2000, 2000)
+	if refused := SizesOf(fresh.world).Refused(); len(refused) > 0 {
+		t.Fatalf("after some seconds it is said that %s", refused[0].Why)
+	}
+	fresh.spin(6, slow)
+	if refused := SizesOf(fresh.world).Refused(); len(refused) != 1 {
+		t.Fatalf("after a minute %d are said not to have been resized", len(refused))
+	}
+}
