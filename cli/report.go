@@ -36,55 +36,62 @@ goes there as JSON.`,
   fairlead report recording:/var/lib/fairlead/recording`,
 		Args: cobra.MinimumNArgs(1),
 		RunE: func(c *cobra.Command, files []string) error {
-			if recorded, is, err := recordingFiles(files[0]); is {
-				if err == nil && len(files) > 1 {
-					err = usage(c, fmt.Errorf("%s: a recording is reported by itself; name its files as recording:FILE,FILE", report.Printable(files[1])))
-				}
-				if err != nil {
-					return err
-				}
-				return reportShadow(c.OutOrStdout(), path, recorded, replayer{known: known})
+			recorded, is, err := recordingFiles(files[0])
+			switch {
+			case !is:
+				return reportResults(c, path, files)
+			case err == nil && len(files) > 1:
+				err = usage(c, fmt.Errorf("%s: a recording is reported by itself; name its files as recording:FILE,FILE", report.Printable(files[1])))
 			}
-			if path == "" && files[0] == "-" {
-				path = "report.html"
-			}
-			if path == "" {
-				path = strings.TrimSuffix(files[0], ".gz")
-				path = strings.TrimSuffix(path, filepath.Ext(path)) + ".html"
-			}
-			var inputs []named
-			for _, file := range files {
-				inputs = append(inputs, named{path: file})
-			}
-			if err := checkOutputs(inputs, []named{{"output", path}}); err != nil {
-				return usage(c, err)
-			}
-			results, err := readResults(files, c.InOrStdin())
 			if err != nil {
 				return err
 			}
-			for i, file := range results {
-				if len(file.Runs) == 0 {
-					return fmt.Errorf("%s: %w; there is nothing to draw", inputName(files[i]), page.ErrNoRuns)
-				}
-			}
-			if len(results) == 1 {
-				results[0].Name = "" // which tells nothing apart
-			}
-			drawn, err := createOutput(path, c.OutOrStdout())
-			if err != nil {
-				return err
-			}
-			if err := writePage(drawn, results); err != nil || path == "-" {
-				return err
-			}
-			_, err = fmt.Fprintln(c.OutOrStdout(), path)
-			return err
+			return reportShadow(c.OutOrStdout(), path, recorded, replayer{known: known})
 		},
 	}
 	c.Flags().StringVarP(&path, "output", "o", "", "write the page to `FILE` (default: the first file's name, ending in .html)")
 	_ = c.Flags().MarkShorthandDeprecated("output", "-o is a format everywhere else; write --output")
 	return c
+}
+
+// reportResults draws results as a page, at the path or at one that is called after the first file.
+func reportResults(c *cobra.Command, path string, files []string) error {
+	switch {
+	case path != "":
+	case files[0] == "-":
+		path = "report.html"
+	default:
+		path = strings.TrimSuffix(files[0], ".gz")
+		path = strings.TrimSuffix(path, filepath.Ext(path)) + ".html"
+	}
+	var inputs []named
+	for _, file := range files {
+		inputs = append(inputs, named{path: file})
+	}
+	if err := checkOutputs(inputs, []named{{"output", path}}); err != nil {
+		return usage(c, err)
+	}
+	results, err := readResults(files, c.InOrStdin())
+	if err != nil {
+		return err
+	}
+	for i, file := range results {
+		if len(file.Runs) == 0 {
+			return fmt.Errorf("%s: %w; there is nothing to draw", inputName(files[i]), page.ErrNoRuns)
+		}
+	}
+	if len(results) == 1 {
+		results[0].Name = "" // which tells nothing apart
+	}
+	drawn, err := createOutput(path, c.OutOrStdout())
+	if err != nil {
+		return err
+	}
+	if err := writePage(drawn, results); err != nil || path == "-" {
+		return err
+	}
+	_, err = fmt.Fprintln(c.OutOrStdout(), path)
+	return err
 }
 
 // writePage draws files and finishes the output, or gives it up.

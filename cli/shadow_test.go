@@ -32,8 +32,11 @@ func recordShadow(t *testing.T, dir string) {
 	}
 	r := recording.NewRecorder(core, to)
 	if _, err := r.Snapshot(0, []cluster.Event{
-		cluster.NodeAdded{Node: 0, Spec: cluster.NodeSpec{Name: "n0", Capacity: cluster.Vector{4000}}}, cluster.NodeAdded{Node: 1, Spec: cluster.NodeSpec{Name: "n1", Capacity: cluster.Vector{2000}}},
-		cluster.ShapeDefined{Spec: cluster.Shape{Demand: cluster.Vector{1000}}}, cluster.JobSubmitted{Name: "shop/web", User: "d"}, cluster.TaskSubmitted{Gated: true},
+		cluster.NodeAdded{Node: 0, Spec: cluster.NodeSpec{Name: "n0", Capacity: cluster.Vector{4000}}},
+		cluster.NodeAdded{Node: 1, Spec: cluster.NodeSpec{Name: "n1", Capacity: cluster.Vector{2000}}},
+		cluster.ShapeDefined{Spec: cluster.Shape{Demand: cluster.Vector{1000}}},
+		cluster.JobSubmitted{Name: "shop/web", User: "d"},
+		cluster.TaskSubmitted{Gated: true},
 	}, nil); err != nil {
 		t.Fatal(err)
 	}

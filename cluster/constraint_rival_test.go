@@ -212,7 +212,7 @@ func (h *history) rivalLeast(c ConstraintID) (least [tenses]int64) {
 func (h *history) hard(leaves bool) map[ConstraintID][tenses]int64 {
 	all := map[ConstraintID][tenses]int64{}
 	for c := range ConstraintID(h.s.ConstraintRows()) {
-		if spec := h.s.Constraint(c); spec != nil && spec.Hard && !spec.Arriving && !(leaves && spec.Lenient) {
+		if spec := h.s.Constraint(c); spec != nil && spec.Hard && !spec.Arriving && (!leaves || !spec.Lenient) {
 			all[c] = h.rivalLeast(c)
 		}
 	}

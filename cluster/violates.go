@@ -150,7 +150,7 @@ func (v *View) Violations(t TaskID, leaves bool, to []Violation) []Violation {
 	}
 	last := ConstraintID(maxRow)
 	for _, r := range v.shape[v.task[t].Shape].roles {
-		if row := &v.constraints.row[r.constraint]; r.constraint != last && row.spec.Hard && !row.spec.Arriving && !(leaves && row.spec.Lenient) {
+		if row := &v.constraints.row[r.constraint]; r.constraint != last && row.spec.Hard && !row.spec.Arriving && (!leaves || !row.spec.Lenient) {
 			now, _, _ := row.least(nil, nil)
 			to = append(to, Violation{r.constraint, now})
 		}

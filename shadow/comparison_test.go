@@ -236,7 +236,7 @@ func TestTakenBack(t *testing.T) {
 	d := w.step(cluster.Second, in...)[0]
 	back := []cluster.Event{cluster.BindRefused{Task: task, Attempt: d.Attempt}, cluster.TaskGated{Task: task, Seq: d.Seq}}
 	w.step(cluster.Second, append(back, cluster.TaskUngated{Task: task, Seq: d.Seq})...) // which decides anew
-	expect(t, "the count", counts(ptr(w.live.Sums())), "decided 2, bound 0: same 0, different 0, unplaced 0, earlier 0; refused 1")
+	expect(t, "the count", counts(new(w.live.Sums())), "decided 2, bound 0: same 0, different 0, unplaced 0, earlier 0; refused 1")
 	expect(t, "how many they have wait", w.live.Report().Now.TheyWait, 1)
 
 	w.step(shadow.Holds-cluster.Second/4, cluster.BindRefused{Task: task, Attempt: d.Attempt + 1}, cluster.TaskGated{Task: task, Seq: d.Seq})
@@ -245,8 +245,6 @@ func TestTakenBack(t *testing.T) {
 	expect(t, "the count", counts(&r.Sums), "decided 2, bound 1: same 0, different 1, unplaced 0, earlier 0; refused 1")
 	expect(t, "latencies", fmt.Sprint(r.Sums.Ours.Latency.Max, r.Sums.Theirs.Latency.Max), "1.5 121.25")
 }
-
-func ptr[T any](v T) *T { return &v }
 
 // Whom others are to leave for is decided for once, though nobody leaves; whom they have leave is counted.
 func TestPreemptions(t *testing.T) {

@@ -78,6 +78,21 @@ func (c *Comparison) Cut(now cluster.Time) Day {
 // stands is the cluster as it stands. What we have decided and they have not done does not count.
 func (c *Comparison) stands() Now {
 	var now Now
+	c.use(&now)
+	for _, w := range c.tasks {
+		switch {
+		case w.decided && w.stands(c.now):
+			now.TheyWait++
+		case w.waits:
+			now.WeWait++
+		}
+	}
+	now.Promises = c.promises()
+	return now
+}
+
+// use says how much of the nodes in use is taken.
+func (c *Comparison) use(now *Now) {
 	v := c.view
 	taken, offered := make(cluster.Vector, len(v.Kinds())), make(cluster.Vector, len(v.Kinds()))
 	for row := range v.NodeRows() {
@@ -112,16 +127,6 @@ func (c *Comparison) stands() Now {
 			now.Used[kind.Name] = report.Ratio(float64(taken[k]), float64(offered[k]))
 		}
 	}
-	for _, w := range c.tasks {
-		switch {
-		case w.decided && w.stands(c.now):
-			now.TheyWait++
-		case w.waits:
-			now.WeWait++
-		}
-	}
-	now.Promises = c.promises()
-	return now
 }
 
 // promises are the classes that promise an availability, in the order of their rows.
