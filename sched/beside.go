@@ -1,10 +1,6 @@
 package sched
 
-import (
-	"slices"
-
-	"fairlead.dev/fairlead/cluster"
-)
+import "fairlead.dev/fairlead/cluster"
 
 // This file is of lanes beside the core, whose rounds take so long that they run while it goes on, on views of their own: who calls the core asks which are due,
 // and whom such a lane has yet to look at.
@@ -28,7 +24,7 @@ func Undecided(c *Core, t cluster.TaskID) bool {
 
 // countWaiting counts, of lanes beside the core, their tasks that wait: a round is of use only if there are some, and costs a copy of all that changed.
 func countWaiting(c *Core, t cluster.TaskID) {
-	if !slices.ContainsFunc(c.lanes, func(l lane) bool { return l.Beside }) {
+	if !c.beside {
 		return
 	}
 	for int(t) >= len(c.waits) {

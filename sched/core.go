@@ -27,7 +27,8 @@ type Core struct {
 	before    []cluster.Violation // scratch of commit
 	asked     []cluster.JobID     // gangs at which notice has yet to look
 	filters   Filters             // nil where the world says nothing of its sets
-	waits     []uint8             // by task row, one more than the lane beside the core for which it waits
+	beside    bool                // some lane is beside the core
+	waits     []uint8             // by task row, one more than that lane, if it waits for one
 }
 
 const noLane = 255
@@ -62,7 +63,7 @@ func New(state *cluster.State, lanes ...Lane) (*Core, error) {
 		if l.When.Heartbeat < 0 || l.When.Watchdog < 0 {
 			return nil, fmt.Errorf("lane %q: heartbeat and watchdog must not be negative", l.Name)
 		}
-		c.lanes = append(c.lanes, lane{Lane: l, fresh: true, wake: cluster.Never})
+		c.lanes, c.beside = append(c.lanes, lane{Lane: l, fresh: true, wake: cluster.Never}), c.beside || l.Beside
 	}
 	return c, nil
 }
