@@ -13,6 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/apiserver/pkg/server/flagz"
 	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/rest"
 	"k8s.io/klog/v2"
 	"k8s.io/utils/clock"
 
@@ -44,12 +45,9 @@ func (o *options) run(ctx context.Context, c *config.SchedulerConfiguration, mak
 	if err != nil {
 		return err
 	}
-	to, err := connect(c.ClientConnection)
+	to, err := reach(c)
 	if err != nil {
 		return err
-	}
-	if c.Shadow() {
-		to.Wrap(newReadOnly)
 	}
 	client, err := kubernetes.NewForConfig(to)
 	if err != nil {
@@ -93,6 +91,15 @@ func (o *options) run(ctx context.Context, c *config.SchedulerConfiguration, mak
 	placer.Start(living)
 	absent := func(types []string) error { return absentOf(client.Discovery(), types) }
 	return schedule(ctx, placer, elect, absent, c.BindTimeout.Duration+afterBinds)
+}
+
+// reach connects to the API server, by which a shadow changes nothing.
+func reach(c *config.SchedulerConfiguration) (*rest.Config, error) {
+	to, err := connect(c.ClientConnection)
+	if err == nil && c.Shadow() {
+		to.Wrap(newReadOnly)
+	}
+	return to, err
 }
 
 // schedule waits until the informers have listed, then runs the scheduler

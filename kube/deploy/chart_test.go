@@ -104,7 +104,7 @@ func TestChartElsewhere(t *testing.T) {
 			"fairlead.dev/fairlead-scheduler": true, // the image
 			"fairlead-scheduler-0.1.0":        true, // the chart
 		}
-		for _, word := range strings.Fields(string(text)) {
+		for word := range strings.FieldsSeq(string(text)) {
 			image, _, _ := strings.Cut(word, ":")
 			old := strings.Contains(word, "fairlead-scheduler") && !kept[image] || word == "kube-system"
 			if old && o.GetName() != "other-authentication-reader" && o.GetKind() != "CustomResourceDefinition" && !strings.HasPrefix(o.GetName(), "fairlead-") {

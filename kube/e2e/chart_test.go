@@ -49,7 +49,7 @@ func TestManifestsAreStrict(t *testing.T) {
 			args = append(args, "--values", file)
 		}
 		out, err := helm.Command(t.Context(), args...).Output()
-		if err != nil || len(out) < 10_000 {
+		if err != nil || len(out) < 5_000 {
 			t.Fatalf("helm template --values %q: %v, %d bytes", file, err, len(out))
 		}
 		strict(string(out), "-f", "-")

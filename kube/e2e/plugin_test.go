@@ -161,11 +161,26 @@ func TestPluginTellsWhatTheCallerMayRead(t *testing.T) {
 	texts := filepath.Join(t.TempDir(), "constraints.txt")
 	c.must(os.WriteFile(texts, []byte("{app=web, {app=secret-plan, 1, inf}, node}: hard\n{app=wbe, {app=web, 0, 0}, example.com/row}\n"), 0o600))
 	commands := [][]string{
-		{"explain", "web-1"}, {"explain", "pod/web-0"}, {"explain", "web-1", "-o", "json"}, {"explain", "web-7"}, {"explain"}, {"explain", "deploy/web"},
-		{"promises"}, {"promises", "-A"}, {"promises", "-o", "yaml"}, {"promises", "-A", "-o", "json"},
-		{"plan"}, {"plan", "-f", manifest}, {"plan", "--drain", "n-00000"}, {"plan", "--add-nodes", "1:like=n-00000"},
-		{"constraints", "check", "-f", texts}, {"constraints", "check", "-f", texts, "-o", "json"},
-		{"advise"}, {"simulate"}, {"capacity", "fit", "--cpu", "1"}, {"capacity", "free"},
+		{"explain", "web-1"},
+		{"explain", "pod/web-0"},
+		{"explain", "web-1", "-o", "json"},
+		{"explain", "web-7"},
+		{"explain"},
+		{"explain", "deploy/web"},
+		{"promises"},
+		{"promises", "-A"},
+		{"promises", "-o", "yaml"},
+		{"promises", "-A", "-o", "json"},
+		{"plan"},
+		{"plan", "-f", manifest},
+		{"plan", "--drain", "n-00000"},
+		{"plan", "--add-nodes", "1:like=n-00000"},
+		{"constraints", "check", "-f", texts},
+		{"constraints", "check", "-f", texts, "-o", "json"},
+		{"advise"},
+		{"simulate"},
+		{"capacity", "fit", "--cpu", "1"},
+		{"capacity", "free"},
 	}
 	if !testbed.Before(37) {
 		commands = append(commands, []string{"explain", "podgroup/train"}, []string{"explain", "podgroup/train", "-o", "json"}, []string{"explain", "podgroup/trian"})

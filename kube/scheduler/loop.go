@@ -46,16 +46,7 @@ func (s *Scheduler) turn(ctx context.Context) (cluster.Time, error) {
 	defer s.watchdog.watch(s.Clock.Now())()
 	s.world.Advance(s.now())
 	writeAccounts(s) // before anything happens that the core has not heard of
-	for _, happened := range s.inbox.take() {
-		s.subject.handling(nil)
-		happened()
-	}
-	s.recall(ctx)
-	s.aside.due()
-	s.world.Due()
-	s.promise(ctx)
-	s.intake.constraints.constrain(ctx)
-	s.subject.handling(nil)
+	takeIn(ctx, s)
 	if s.tally.due(s.now()) {
 		s.tally.set(s)
 		s.epochs.tape.keep(ctx, &s.Metrics.Rounds)
@@ -113,6 +104,20 @@ func (s *Scheduler) turn(ctx context.Context) (cluster.Time, error) {
 		wake = s.now()
 	}
 	return wake, nil
+}
+
+// takeIn takes in what happened, and what is due.
+func takeIn(ctx context.Context, s *Scheduler) {
+	for _, happened := range s.inbox.take() {
+		s.subject.handling(nil)
+		happened()
+	}
+	s.recall(ctx)
+	s.aside.due()
+	s.world.Due()
+	s.promise(ctx)
+	s.intake.constraints.constrain(ctx)
+	s.subject.handling(nil)
 }
 
 // makeRoom reports to the world for how many pods there is room, and returns for how

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	v1 "k8s.io/api/core/v1"
+	"k8s.io/kubernetes/pkg/scheduler/framework"
 
 	"fairlead.dev/fairlead/cluster"
 	"fairlead.dev/fairlead/internal/heap"
@@ -39,13 +40,7 @@ func (l *waiting) sort(p *Pod) {
 	info, err := p.read()
 	_, mislabelled := l.slots.classes.promised(p)
 	p.second = (p.second || l.shapes.prices(p.object.Spec.SchedulerName).Nodes) && l.nodes.softTaints > 0
-	demand, uncounted := cluster.Vector(nil), []need(nil)
-	if err == nil {
-		demand, uncounted = l.shapes.demand(p, info)
-		if slices.ContainsFunc(demand, func(q int64) bool { return q >= cluster.MaxQuantity }) {
-			uncounted = append(uncounted, need{})
-		}
-	}
+	demand, uncounted := l.demand(p, info, err)
 	asked := func() bool { return len(uncounted) > 0 || p.special || l.judge.Bespoke(l.shapes.unsaid(p)) }
 	p.selected = err == nil && l.slots.binds(p)
 	p.bound = p.selected && !asked() // whoever is asked about is asked for one round
@@ -83,6 +78,18 @@ func (l *waiting) sort(p *Pod) {
 		l.slots.take(p, l.shapes.waiting(p, l.shapes.sets.local(p), demand))
 		l.queue.push(p)
 	}
+}
+
+// demand is what the pod takes, and what of it no vector counts: nothing in particular if some of it is more than one holds.
+func (l *waiting) demand(p *Pod, info *framework.PodInfo, unread error) (cluster.Vector, []need) {
+	if unread != nil {
+		return nil, nil
+	}
+	demand, uncounted := l.shapes.demand(p, info)
+	if slices.ContainsFunc(demand, func(q int64) bool { return q >= cluster.MaxQuantity }) {
+		uncounted = append(uncounted, need{})
+	}
+	return demand, uncounted
 }
 
 // hold keeps the pod from being placed until it is seen to have changed.

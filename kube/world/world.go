@@ -138,9 +138,8 @@ func New(j *judge.Judge, o Options) *World {
 	if o.Shadow {
 		binds.notes = &Notes{journal: journal, pods: pods, slots: slots, waiting: waiting, placed: placed}
 	}
-	shapes.classOf, shapes.fixed = slots.classes.rowOf, o.NoSizes
 	placed.sizes = &Sizes{journal: journal, judge: j, shapes: shapes, slots: slots, placed: placed, busy: map[types.UID]*Pod{}}
-	nodes.resized = placed.sizes.roomCame
+	shapes.classOf, shapes.fixed, nodes.resized = slots.classes.rowOf, o.NoSizes, placed.sizes.roomCame
 	groups := &PodGroups{journal: journal, waiting: waiting, slots: slots, byName: map[groupKey]*Group{}, claims: judge.SharesClaims()}
 	groups.forest = forest{byName: map[compositeKey]*Composite{}, touched: map[*Composite]bool{}, tried: map[*Composite]bool{}, left: map[*Group]bool{}}
 	groups.recount = placed.recount

@@ -176,6 +176,7 @@ type Bound struct {
 // Contradicts is the condition that says that a constraint cannot hold together with others, or with itself.
 const Contradicts = "Contradicts"
 
+// More reasons of conditions.
 const (
 	// ReasonContradiction: there are such others, which the message names as far as they are in the same namespace.
 	ReasonContradiction = "Contradiction"
