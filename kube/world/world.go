@@ -12,14 +12,14 @@
 // Resources and host ports are vectors (kinds.go, columns.go), and so are disks that drivers attach (disks.go). Volumes of claims that are bound are part of the
 // node set (volumes.go, reach.go). What it requires of other
 // pods are constraints (rules.go), and so is what it prefers of them, where the policy has that in its price
-// (wishes.go). Other preferences, volumes that are not settled and claims of devices need a full-filter query: all filters are run for such
+// (wishes.go), and what objects of the cluster say of pods (standing.go). Other preferences, volumes that are not settled and claims of devices need a full-filter query: all filters are run for such
 // pods, one by one, just before they are decided (query.go).
 //
 // A World is made of parts, and each part of those before it: the journal of what is
 // reported; what the core has, which are Columns, nodes, shapes with their node sets, and
-// slots with their classes, and the Ledger of how their replicas have spent their time (ledger.go); Pods and their stages; where pods wait, which are queue, queries
+// slots with their classes, and the Ledger of how their replicas have spent their time (ledger.go); Pods, their stages and how they grow and shrink (sizes.go); where pods wait, which are queue, queries
 // and waiting; where they are placed, or have room kept by other schedulers, which are nominations; what comes of
-// decisions, which are Exits and Binds; PodGroups, whose pods are placed together (gangs.go, arrange.go); and the Contest with other schedulers (contested.go).
+// decisions, which are Exits and Binds, or of a shadow's, which are Notes (noted.go); PodGroups, whose pods are placed together (gangs.go, arrange.go); and the Contest with other schedulers (contested.go).
 // Each keeps its own, and World has what concerns several.
 package world
 
