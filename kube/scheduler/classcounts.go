@@ -42,7 +42,7 @@ func countClasses(s *Scheduler) cluster.Time {
 	c.counts = s.now() + countsEvery
 	kept := world.KeptOf(s.world)
 	for _, o := range stored {
-		object, err := asServiceClass(o)
+		object, err := as[v1alpha1.ServiceClass](o)
 		if err != nil { // which is said where it is read
 			continue
 		}

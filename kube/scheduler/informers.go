@@ -2,11 +2,13 @@ package scheduler
 
 import (
 	"cmp"
+	"context"
 	"fmt"
 	"slices"
 
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
@@ -14,6 +16,7 @@ import (
 	"k8s.io/client-go/dynamic/dynamicinformer"
 	"k8s.io/client-go/informers"
 	"k8s.io/client-go/tools/cache"
+	"k8s.io/klog/v2"
 	"k8s.io/kubernetes/pkg/features"
 
 	"fairlead.dev/fairlead/kube/classes"
@@ -101,6 +104,32 @@ func dynamicOf(in *intake) (all []dynamicinformer.DynamicSharedInformerFactory) 
 		all = append(all, in.constraints.informers)
 	}
 	return all
+}
+
+// typed is what an informer of objects of ours holds, as the type that it is.
+func typed[T any](ctx context.Context, informer cache.SharedIndexInformer) (all []*T) {
+	for _, o := range informer.GetStore().List() {
+		object, err := as[T](o)
+		if err != nil { // the schema of the API lets no such thing in
+			klog.FromContext(ctx).Error(err, "An object of fairlead.dev cannot be read, and counts for nobody; are the definitions in kube/deploy/api those of this version?")
+			continue
+		}
+		all = append(all, object)
+	}
+	return all
+}
+
+// as reads what such an informer holds.
+func as[T any](object any) (*T, error) {
+	u, ok := object.(*unstructured.Unstructured)
+	if !ok {
+		return nil, fmt.Errorf("it is a %T", object)
+	}
+	of := new(T)
+	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(u.Object, of); err != nil {
+		return nil, fmt.Errorf("%s %s: %w", u.GetKind(), klog.KObj(u), err)
+	}
+	return of, nil
 }
 
 // survey takes in all nodes and pods that the informers hold, oldest first, so

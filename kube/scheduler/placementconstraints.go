@@ -14,7 +14,6 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/dynamic/dynamicinformer"
-	"k8s.io/client-go/tools/cache"
 	"k8s.io/klog/v2"
 
 	"fairlead.dev/fairlead/cluster"
@@ -125,23 +124,6 @@ func (c *placementConstraints) forgetGone() {
 			delete(c.told, uid)
 		}
 	}
-}
-
-// typed is what an informer holds, as the type that it is.
-func typed[T any](ctx context.Context, informer cache.SharedIndexInformer) (all []*T) {
-	for _, o := range informer.GetStore().List() {
-		u, ok := o.(*unstructured.Unstructured)
-		if !ok {
-			continue
-		}
-		object := new(T)
-		if err := runtime.DefaultUnstructuredConverter.FromUnstructured(u.Object, object); err != nil { // the schema of the API lets no such thing in
-			klog.FromContext(ctx).Error(err, "An object cannot be read, and does not count; are the definitions in kube/deploy/api those of this version?", "kind", u.GetKind(), "object", klog.KObj(u))
-			continue
-		}
-		all = append(all, object)
-	}
-	return all
 }
 
 // wake is when to look next how they stand.

@@ -2,15 +2,12 @@ package scheduler
 
 import (
 	"context"
-	"fmt"
 
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/dynamic/dynamicinformer"
 	"k8s.io/client-go/tools/cache"
-	"k8s.io/klog/v2"
 
 	"fairlead.dev/fairlead/cluster"
 	"fairlead.dev/fairlead/kube/api/v1alpha1"
@@ -67,16 +64,7 @@ func (c *serviceClasses) lose(object *unstructured.Unstructured) {
 // read returns what they promise, and has written of each whether it counts; configured says that the configuration has a table of classes, so that none does.
 func (c *serviceClasses) read(ctx context.Context, configured bool) *classes.Promises {
 	c.changed, c.overruled = false, configured
-	var objects []*v1alpha1.ServiceClass
-	for _, o := range c.informer().GetStore().List() {
-		object, err := asServiceClass(o)
-		if err != nil { // the schema of the API lets no such thing in
-			klog.FromContext(ctx).Error(err, "A ServiceClass cannot be read, and counts for nobody; are the definitions in kube/deploy/api those of this version?")
-			continue
-		}
-		objects = append(objects, object)
-	}
-	promises, verdicts := classes.Read(objects)
+	promises, verdicts := classes.Read(typed[v1alpha1.ServiceClass](ctx, c.informer()))
 	for i := range verdicts {
 		v := &verdicts[i]
 		if configured {
@@ -85,19 +73,6 @@ func (c *serviceClasses) read(ctx context.Context, configured bool) *classes.Pro
 		c.s.explainer.judgeClass(v)
 	}
 	return promises
-}
-
-// asServiceClass reads what the informer holds.
-func asServiceClass(object any) (*v1alpha1.ServiceClass, error) {
-	u, ok := object.(*unstructured.Unstructured)
-	if !ok {
-		return nil, fmt.Errorf("it is a %T", object)
-	}
-	c := &v1alpha1.ServiceClass{}
-	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(u.Object, c); err != nil {
-		return nil, fmt.Errorf("%s: %w", u.GetName(), err)
-	}
-	return c, nil
 }
 
 // judgeClass writes whether a class counts, unless its condition says so already.

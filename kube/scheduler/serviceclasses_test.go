@@ -54,7 +54,7 @@ func accepted(t *testing.T, client dynamic.Interface, name string) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	c, err := asServiceClass(u)
+	c, err := as[v1alpha1.ServiceClass](u)
 	if err != nil {
 		t.Fatal(err)
 	}
