@@ -1,6 +1,7 @@
 package scheduler
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -239,10 +240,11 @@ func (b *binder) deliver(ctx context.Context, f *flight) error {
 }
 
 // fence says why nothing may be sent any more. It is asked before each request, as a client
-// may not look at its context.
+// may not look at its context. What ends with the life hears of its end one after the other, so
+// that a worker which was freed by the end could be taken before whoever waits for it has heard.
 func (b *binder) fence(ctx context.Context) error {
-	if ctx.Err() != nil {
-		return ctx.Err()
+	if err := cmp.Or(b.life.Err(), ctx.Err()); err != nil {
+		return err
 	}
 	if b.s.Holds == nil {
 		return nil
