@@ -7,11 +7,13 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	v1 "k8s.io/api/core/v1"
+	eventsv1 "k8s.io/api/events/v1"
 	policyv1 "k8s.io/api/policy/v1"
 	resourcev1 "k8s.io/api/resource/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -22,6 +24,7 @@ import (
 	corev1 "k8s.io/client-go/kubernetes/typed/core/v1"
 	policyclient "k8s.io/client-go/kubernetes/typed/policy/v1"
 	resourceclient "k8s.io/client-go/kubernetes/typed/resource/v1"
+	clienttesting "k8s.io/client-go/testing"
 	"k8s.io/utils/clock"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -93,6 +96,7 @@ func inBubbleWith(t *testing.T, change func(*Options), objects []runtime.Object,
 			t: t, began: time.Now(), registry: prometheus.NewRegistry(), ended: make(chan error, 1),
 			api: &api{Clientset: fake.NewClientset(append(objects, &v1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "default"}})...), version: 100},
 		}
+		b.api.nameEvents()
 		o := Options{Client: b.api, Config: config.Default(), Metrics: metrics.New(b.registry), Clock: clock.RealClock{}, PodGroups: true, CompositePodGroups: true}
 		change(&o)
 		o.Config.BindWorkers = 1
@@ -214,6 +218,18 @@ func (b *bubble) series(name string) string {
 	}
 	slices.Sort(list)
 	return strings.Join(list, ", ")
+}
+
+// nameEvents gives each event a name of its own. Theirs end in the time, which in a bubble is the same for several of a pod, so that
+// all but one would be refused.
+func (a *api) nameEvents() {
+	var made atomic.Int64
+	a.PrependReactor("create", "events", func(action clienttesting.Action) (bool, runtime.Object, error) {
+		if e, is := action.(clienttesting.CreateAction).GetObject().(*eventsv1.Event); is {
+			e.Name = fmt.Sprintf("%s.%d", e.Name, made.Add(1))
+		}
+		return false, nil, nil
+	})
 }
 
 // requests are those of a kind that name the pod, in order.
