@@ -29,7 +29,7 @@ constraint/exact.Model: 17 14 solver state: the columns of a program, by what th
 constraint/kubernetes.translator: 9 38 a parser: reads manifests, a method for each form of a term
 flow/pack.Packer: 18 17 solver state, flat arrays
 internal/manifest.Spec: 16 2 a parser: the fields of a document
-kube/testbed.Bed: 12 41 a test world: real clusters
+kube/testbed.Bed: 12 40 a test world: real clusters
 mcmf.Graph: 10 39 solver state: the graph that all algorithms read
 mcmf.contracted: 40 119 solver state, flat arrays, named by the design
 mcmf.scaling: 16 24 solver state, flat arrays

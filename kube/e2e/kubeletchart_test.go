@@ -10,12 +10,16 @@ import (
 	"path/filepath"
 	"regexp"
 	"runtime"
+	"slices"
 	"strconv"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
+	"golang.org/x/sync/errgroup"
 	v1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/dynamic"
 
@@ -26,20 +30,19 @@ import (
 // This file shows an installation as a cluster has it: Helm installs the chart, kube-scheduler places the pod of our scheduler, a kubelet runs our image, and our
 // scheduler places pods that run.
 
-// TestChartOnKubelet is one story, because a bed, a node and an image take long to make.
+// leaseOfRelease is how long the lease of the release lasts. A leader renews it every second, for which it may take up to 6.
+const leaseOfRelease = 8 * time.Second
+
+// TestChartOnKubelet is one story, because a bed, two nodes and an image take long to make.
 func TestChartOnKubelet(t *testing.T) {
 	skipIfShort(t)
 	testbed.SkipUnlessContainers(t)
 	archive := buildImage(t)
 	bed := testbed.ForTest(t, testbed.Options{Tmpfs: true, ControllerManager: true})
-	kubelet, err := bed.StartKubelet(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	startTwoNodes(t, bed, archive)
 	c := newCluster(t, bed)
 	helm := c.helm()
 	defer c.sayHowSchedulersEnded()
-	c.must(kubelet.LoadImage(t.Context(), archive))
 	c.must(bed.StartKubeScheduler(t.Context(), 50))
 
 	// There is no network but the node's, and nobody who would forward what goes to the service of the API server.
@@ -47,20 +50,23 @@ func TestChartOnKubelet(t *testing.T) {
 	c.must(err)
 	values := filepath.Join(t.TempDir(), "values.yaml")
 	c.must(os.WriteFile(values, fmt.Appendf(nil, `
-replicas: 1
+replicas: 2
+antiAffinity: required
+config: {leaderElection: {leaseDuration: %s, renewDeadline: 6s, retryPeriod: 1s}}
 hostNetwork: true
 port: %s
 image: {pullPolicy: Never}
 environment:
 - {name: KUBERNETES_SERVICE_HOST, value: %q}
 - {name: KUBERNETES_SERVICE_PORT, value: %q}
-`, freePort(t), server.Hostname(), server.Port()), 0o600))
+`, leaseOfRelease, freePort(t), server.Hostname(), server.Port()), 0o600))
 	helm("install", release, chartFolder, "--create-namespace", "--wait", "--timeout", "2m", "--values", values)
-	first := c.schedulerPod("")
-	if first.Spec.SchedulerName != v1.DefaultSchedulerName || first.Spec.NodeName != kubelet.Name {
-		t.Errorf("the pod of our scheduler was placed by %s on %q", first.Spec.SchedulerName, first.Spec.NodeName)
+	for _, p := range c.schedulerPods() {
+		if p.Spec.SchedulerName != v1.DefaultSchedulerName {
+			t.Errorf("the pod %s of our scheduler was placed by %s", p.Name, p.Spec.SchedulerName)
+		}
+		checkConfined(t, &p)
 	}
-	checkConfined(t, first)
 	leader := c.leaderOfRelease("")
 
 	c.create(newPod("runs", inContainer, cpu("100m")))
@@ -84,12 +90,11 @@ environment:
 		return ""
 	})
 
-	// A leader that is deleted is followed by another pod.
-	c.must(c.client.CoreV1().Pods(systems).Delete(t.Context(), first.Name, metav1.DeleteOptions{}))
-	c.create(newPod("second", inContainer, cpu("100m")))
-	c.awaitReady("second")
-	c.leaderOfRelease(leader)
-	c.schedulerPod(first.Name)
+	second := c.deleteLeader(leader)
+	c.killLeader(second)
+	if leads := c.leaderOfRelease(""); nodeOf(leads) != nodeOf(leader) {
+		t.Errorf("%s leads after %s was killed, want the one on the other node", leads, second)
+	}
 
 	// Who runs does not notice that it is taken away, and who comes waits, and says nothing.
 	helm("uninstall", release, "--wait", "--timeout", "2m")
@@ -98,7 +103,8 @@ environment:
 	if late := c.pod("late"); late.Spec.NodeName != "" || len(late.Status.Conditions) > 0 {
 		t.Errorf("pod late is on %q, with the conditions %+v", late.Spec.NodeName, late.Status.Conditions)
 	}
-	for _, name := range []string{"runs", "gold", "second"} {
+	c.checkNotTwice()
+	for _, name := range []string{"runs", "gold", "second", "third"} {
 		if p := c.pod(name); p.Status.Phase != v1.PodRunning || p.Status.ContainerStatuses[0].RestartCount != 0 {
 			t.Errorf("pod %s is %s: %+v", name, p.Status.Phase, p.Status.ContainerStatuses)
 		}
@@ -125,25 +131,118 @@ func buildImage(t *testing.T) string {
 	return filepath.Join(output, "image.tar")
 }
 
-// schedulerPod is the only pod of the release, which is ready, and another one than that.
-func (c *cluster) schedulerPod(other string) *v1.Pod {
+// startTwoNodes starts two real nodes that have the image.
+func startTwoNodes(t *testing.T, bed *testbed.Bed, archive string) {
+	t.Helper()
+	group, ctx := errgroup.WithContext(t.Context())
+	for _, start := range []func(context.Context) (*testbed.Kubelet, error){
+		bed.StartKubelet,
+		func(ctx context.Context) (*testbed.Kubelet, error) { return testbed.StartKubeletApart(ctx, bed) },
+	} {
+		group.Go(func() error {
+			k, err := start(ctx)
+			if err != nil {
+				return err
+			}
+			return k.LoadImage(ctx, archive)
+		})
+	}
+	if err := group.Wait(); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// deleteLeader deletes the pod that leads, waits until the other one does and until there are two again, and says who leads. A pod that comes meanwhile runs.
+func (c *cluster) deleteLeader(leader string) string {
 	c.t.Helper()
-	var found *v1.Pod
+	began := time.Now()
+	c.must(c.client.CoreV1().Pods(systems).Delete(c.t.Context(), c.schedulerOn(nodeOf(leader)).Name, metav1.DeleteOptions{}))
+	c.create(newPod("second", inContainer, cpu("100m")))
+	next := c.leaderOfRelease(leader)
+	c.t.Logf("%s leads %s after %s was deleted", next, time.Since(began).Round(100*time.Millisecond), leader)
+	if nodeOf(next) == nodeOf(leader) {
+		c.t.Errorf("%s follows %s, want the one on the other node, which was there already", next, leader)
+	}
+	c.awaitReady("second")
+	c.schedulerPods()
+	return next
+}
+
+// killLeader kills the process that leads, and whatever its kubelet starts in its place, until the other one leads, as it does when the lease has run out. A pod that comes
+// meanwhile runs.
+func (c *cluster) killLeader(leader string) {
+	c.t.Helper()
+	leads := c.schedulerOn(nodeOf(leader))
+	began, kills := time.Now(), kill(c.t, leads)
+	if kills == 0 {
+		c.t.Fatalf("found no process of pod %s, with the UID %s", leads.Name, leads.UID)
+	}
+	c.create(newPod("third", inContainer, cpu("100m")))
+	// The other one looks every second or two; what is beyond that is for a machine that is slow.
+	c.await(leaseOfRelease+30*time.Second, func() string {
+		kills += kill(c.t, leads)
+		if holder := c.holder(); holder == leader || holder == "" {
+			return "a leader other than " + leader
+		}
+		return ""
+	})
+	c.t.Logf("%s leads %s after %s was killed, %d times in all", c.holder(), time.Since(began).Round(100*time.Millisecond), leader, kills)
+	c.awaitReady("third")
+}
+
+// kill kills the processes of a pod of our scheduler, and says how many there were.
+func kill(t *testing.T, p *v1.Pod) (killed int) {
+	t.Helper()
+	for _, dir := range processesOf(t, p) {
+		pid, err := strconv.Atoi(filepath.Base(dir))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if syscall.Kill(pid, syscall.SIGKILL) == nil { // or it has ended by itself
+			killed++
+		}
+	}
+	return killed
+}
+
+// nodeOf is the node of who holds the lease: pods on the network of their node have its name for a host name.
+func nodeOf(holder string) string {
+	node, _, _ := strings.Cut(holder, "_")
+	return node
+}
+
+// schedulerOn is the replica on a node.
+func (c *cluster) schedulerOn(node string) *v1.Pod {
+	c.t.Helper()
+	for _, p := range c.schedulerPods() {
+		if p.Spec.NodeName == node {
+			return &p
+		}
+	}
+	c.t.Fatalf("no replica is on node %s", node)
+	return nil
+}
+
+// schedulerPods are the two replicas, which are ready and on different nodes.
+func (c *cluster) schedulerPods() (pods []v1.Pod) {
+	c.t.Helper()
 	c.await(time.Minute, func() string {
 		list, err := c.client.CoreV1().Pods(systems).List(c.t.Context(), metav1.ListOptions{LabelSelector: "app.kubernetes.io/name=fairlead-scheduler"})
 		c.must(err)
-		for i := range list.Items {
-			p := &list.Items[i]
-			for _, condition := range p.Status.Conditions {
-				if p.Name != other && p.DeletionTimestamp == nil && condition.Type == v1.PodReady && condition.Status == v1.ConditionTrue {
-					found = p
-					return ""
-				}
-			}
+		pods = slices.DeleteFunc(list.Items, func(p v1.Pod) bool {
+			return p.DeletionTimestamp != nil || !slices.ContainsFunc(p.Status.Conditions, func(condition v1.PodCondition) bool {
+				return condition.Type == v1.PodReady && condition.Status == v1.ConditionTrue
+			})
+		})
+		if len(pods) != 2 {
+			return fmt.Sprintf("two replicas that are ready, of %+v", list.Items)
 		}
-		return fmt.Sprintf("a pod of our scheduler that is ready, of %+v", list.Items)
+		return ""
 	})
-	return found
+	if pods[0].Spec.NodeName == pods[1].Spec.NodeName {
+		c.t.Errorf("both replicas are on %s", pods[0].Spec.NodeName)
+	}
+	return pods
 }
 
 // sayHowSchedulersEnded tells, of a test that has failed, what the containers of the release said last.
@@ -168,35 +267,36 @@ func (c *cluster) leaderOfRelease(other string) string {
 	c.t.Helper()
 	var holder string
 	c.await(time.Minute, func() string {
-		lease, err := c.client.CoordinationV1().Leases(systems).Get(c.t.Context(), "fairlead-scheduler", metav1.GetOptions{})
-		if err != nil {
-			return err.Error()
+		if holder = c.holder(); holder == "" || holder == other {
+			return fmt.Sprintf("a leader other than %q", other)
 		}
-		if id := lease.Spec.HolderIdentity; id != nil && *id != "" && *id != other {
-			holder = *id
-			return ""
-		}
-		return fmt.Sprintf("a leader other than %q: %+v", other, lease.Spec)
+		return ""
 	})
 	return holder
+}
+
+// holder is who holds the lease of the release; empty if nobody does.
+func (c *cluster) holder() string {
+	c.t.Helper()
+	lease, err := c.client.CoordinationV1().Leases(systems).Get(c.t.Context(), "fairlead-scheduler", metav1.GetOptions{})
+	if apierrors.IsNotFound(err) {
+		return ""
+	}
+	c.must(err)
+	if lease.Spec.HolderIdentity == nil {
+		return ""
+	}
+	return *lease.Spec.HolderIdentity
 }
 
 // checkConfined looks at the process of a pod from outside: no root, no capability, no way to get more, and system calls that are filtered.
 func checkConfined(t *testing.T, p *v1.Pod) {
 	t.Helper()
-	files, err := filepath.Glob("/proc/[0-9]*/cmdline")
-	if err != nil {
-		t.Fatal(err)
+	processes := processesOf(t, p)
+	if len(processes) != 1 {
+		t.Errorf("pod %s, with the UID %s, has the processes %v, want one", p.Name, p.UID, processes)
 	}
-	for _, file := range files {
-		text, err := os.ReadFile(file)
-		if err != nil || !strings.HasPrefix(string(text), "/ko-app/fairlead-scheduler\x00") { // it may have ended
-			continue
-		}
-		dir := filepath.Dir(file)
-		if groups, err := os.ReadFile(filepath.Join(dir, "cgroup")); err != nil || !strings.Contains(string(groups), string(p.UID)) {
-			continue // of another bed
-		}
+	for _, dir := range processes {
 		status := readFile(t, filepath.Join(dir, "status"))
 		for _, want := range []string{`Uid:\t65532\t65532\t65532\t65532`, `Gid:\t65532\t65532\t65532\t65532`, `CapEff:\t0{16}`, `CapBnd:\t0{16}`, `NoNewPrivs:\t1`, `Seccomp:\t2`} {
 			if !regexp.MustCompile(`(?m)^` + want + `$`).MatchString(status) {
@@ -208,9 +308,27 @@ func checkConfined(t *testing.T, p *v1.Pod) {
 				t.Errorf("the root is not read-only: %s", line)
 			}
 		}
-		return
 	}
-	t.Errorf("found no process of pod %s, with the UID %s", p.Name, p.UID)
+}
+
+// processesOf are the folders in /proc of what a pod of our scheduler runs.
+func processesOf(t *testing.T, p *v1.Pod) (dirs []string) {
+	t.Helper()
+	files, err := filepath.Glob("/proc/[0-9]*/cmdline")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, file := range files {
+		text, err := os.ReadFile(file)
+		if err != nil || !strings.HasPrefix(string(text), "/ko-app/fairlead-scheduler\x00") { // it may have ended
+			continue
+		}
+		dir := filepath.Dir(file)
+		if groups, err := os.ReadFile(filepath.Join(dir, "cgroup")); err == nil && strings.Contains(string(groups), string(p.UID)) { // or it is of another bed
+			dirs = append(dirs, dir)
+		}
+	}
+	return dirs
 }
 
 // freePort is one that nobody listens on now.

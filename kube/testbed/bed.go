@@ -148,10 +148,10 @@ func (b *Bed) Run(name, program string, args ...string) error {
 
 func (b *Bed) run(name, program string, args ...string) (*process, error) {
 	// Not exec.CommandContext: a process outlives the call that starts it.
-	return b.launch(name, exec.Command(program, args...)) //nolint:noctx // As said above.
+	return b.launch(b.forker, name, exec.Command(program, args...)) //nolint:noctx // As said above.
 }
 
-func (b *Bed) launch(name string, c *exec.Cmd) (*process, error) {
+func (b *Bed) launch(f forker, name string, c *exec.Cmd) (*process, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.closed {
@@ -162,7 +162,7 @@ func (b *Bed) launch(name string, c *exec.Cmd) (*process, error) {
 			return nil, fmt.Errorf("test bed: start %s: it runs already, as process %d", name, p.command.Process.Pid)
 		}
 	}
-	p, err := b.forker.run(name, b.path(name+".log"), c)
+	p, err := f.run(name, b.path(name+".log"), c)
 	if err != nil {
 		return nil, err
 	}

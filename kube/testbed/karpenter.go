@@ -124,7 +124,7 @@ func StartKarpenter(ctx context.Context, b *Bed, gates string) error {
 	}
 	c := exec.Command(program, args...) //nolint:noctx // It outlives the call that starts it.
 	c.Env = append(os.Environ(), "KUBECONFIG="+b.Kubeconfig(Karpenter))
-	p, err := b.launch(karpenterName, c)
+	p, err := b.launch(b.forker, karpenterName, c)
 	if err != nil {
 		return err
 	}

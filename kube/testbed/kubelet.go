@@ -25,26 +25,30 @@ import (
 
 // Kubelet is a real node.
 type Kubelet struct {
-	Name string // of the node
-	bed  *Bed
-	dir  string // all that it writes, except logs
+	Name   string // of the node
+	suffix string // of the names of its processes and their logs
+	bed    *Bed
+	forker forker // of its processes
+	dir    string // all that it writes, except logs
 
-	program []byte // what its containers run
+	program []byte       // what its containers run
+	leave   func() error // leaves the network that the node has of its own; nil if it has none
 }
 
 const (
-	kubeletName   = "kubelet"
-	containerdLog = "containerd.log"
+	kubeletName    = "kubelet"
+	containerdName = "containerd"
 )
 
 // nodeScript prepares the namespaces and becomes the kubelet. Its arguments are
-// the folder, containerd's log and the kubelet's command line. The kubelet sets
+// the folder, containerd's log, the name of the node and the kubelet's command line. The kubelet sets
 // the kernel's settings to its liking; it gets copies.
 const nodeScript = `
-dir=$1 log=$2
-shift 2
+dir=$1 log=$2 name=$3
+shift 3
 mount --make-rprivate /
 mount -t proc proc /proc
+echo "$name" >/proc/sys/kernel/hostname
 for setting in vm/overcommit_memory vm/panic_on_oom kernel/panic kernel/panic_on_oops kernel/keys/root_maxkeys kernel/keys/root_maxbytes; do
 	mkdir -p "$dir/sys/${setting%/*}"
 	cat "/proc/sys/$setting" >"$dir/sys/$setting"
@@ -68,10 +72,15 @@ func hiddenFolders() []string { return []string{"/run", "/var/lib", "/var/log"} 
 // SleeperImage; its pods need hostNetwork, as there is no other network. It
 // needs what CanRunContainers looks for, and the program of BuildKubelet.
 func (b *Bed) StartKubelet(ctx context.Context) (*Kubelet, error) {
+	return (&Kubelet{Name: "real-node", bed: b, forker: b.forker}).start(ctx)
+}
+
+// start starts the node, and returns it.
+func (k *Kubelet) start(ctx context.Context) (*Kubelet, error) {
 	if err := CanRunContainers(ctx); err != nil {
 		return nil, fmt.Errorf("test bed: this machine cannot run containers: %w", err)
 	}
-	k, err := b.newKubelet()
+	err := k.prepare()
 	if err != nil {
 		return nil, err
 	}
@@ -90,7 +99,7 @@ func (b *Bed) StartKubelet(ctx context.Context) (*Kubelet, error) {
 		return nil, err
 	}
 	loaded := false
-	err = b.await(ctx, p, func(ctx context.Context) error {
+	err = k.bed.await(ctx, p, func(ctx context.Context) error {
 		if !loaded {
 			if err := k.load(ctx, i); err != nil {
 				return err
@@ -100,34 +109,36 @@ func (b *Bed) StartKubelet(ctx context.Context) (*Kubelet, error) {
 		return k.ready(ctx)
 	})
 	if err != nil {
-		return nil, fmt.Errorf("%w\n%s", err, logTail(b.path(containerdLog)))
+		return nil, fmt.Errorf("%w\n%s", err, logTail(k.log(containerdName)))
 	}
 	return k, nil
 }
 
-// newKubelet makes the folders and control groups, which Close removes.
-func (b *Bed) newKubelet() (*Kubelet, error) {
-	dir, err := makeTemp(os.TempDir())
-	if err != nil {
-		return nil, err
+// log is the path of what a process of the node prints.
+func (k *Kubelet) log(process string) string { return k.bed.path(process + k.suffix + ".log") }
+
+// prepare makes the folders and control groups, which Close removes.
+func (k *Kubelet) prepare() (err error) {
+	if k.dir, err = makeTemp(os.TempDir()); err != nil {
+		return err
 	}
-	k := &Kubelet{Name: "real-node", bed: b, dir: dir}
+	b := k.bed
 	b.mu.Lock()
 	b.kubelets = append(b.kubelets, k)
 	b.mu.Unlock()
 	for _, hidden := range hiddenFolders() {
-		for _, path := range []string{dir, b.programs} {
+		for _, path := range []string{k.dir, b.programs} {
 			if path = filepath.Clean(path); strings.HasPrefix(path, hidden+"/") {
-				return nil, fmt.Errorf("test bed: the node has a %s of its own and would not see %s; set TMPDIR and %s to folders elsewhere", hidden, path, cacheEnv)
+				return fmt.Errorf("test bed: the node has a %s of its own and would not see %s; set TMPDIR and %s to folders elsewhere", hidden, path, cacheEnv)
 			}
 		}
 	}
 	for _, folder := range []string{"run", "lib", "log", "cni"} {
 		if err := os.Mkdir(k.path(folder), 0o755); err != nil {
-			return nil, fmt.Errorf("test bed: make the folders of the node: %w", err)
+			return fmt.Errorf("test bed: make the folders of the node: %w", err)
 		}
 	}
-	return k, makeCgroups(k.cgroup())
+	return makeCgroups(k.cgroup())
 }
 
 // run starts the kubelet and, below it, containerd.
@@ -137,15 +148,15 @@ func (k *Kubelet) run() (*process, error) {
 	if _, err := os.Stat(program); errors.Is(err, fs.ErrNotExist) {
 		return nil, errors.New("test bed: the kubelet is not built; " + howToBuildKubelet)
 	}
-	config, err := b.writeConfig(kubeletName, k.config())
+	config, err := b.writeConfig(kubeletName+k.suffix, k.config())
 	if err != nil {
 		return nil, err
 	}
-	c := exec.Command("sh", "-ec", nodeScript, "sh", k.dir, b.path(containerdLog), //nolint:noctx // It outlives the call.
+	c := exec.Command("sh", "-ec", nodeScript, "sh", k.dir, k.log(containerdName), k.Name, //nolint:noctx // It outlives the call.
 		program, "--config="+config, "--kubeconfig="+b.Kubeconfig(KubeletUser), "--hostname-override="+k.Name,
 		"--node-ip=127.0.0.1", "--root-dir="+k.path("lib/kubelet"), "--cert-dir="+k.path("certificates"))
 	c.SysProcAttr = ownNamespaces()
-	return b.launch(kubeletName, c)
+	return b.launch(k.forker, kubeletName+k.suffix, c)
 }
 
 // config is the kubelet's. It neither defends the machine's memory and disk,
@@ -196,7 +207,11 @@ func (k *Kubelet) ready(ctx context.Context) error {
 
 // remove takes away what the end of the kubelet left.
 func (k *Kubelet) remove() error {
-	return errors.Join(removeCgroups(k.cgroup()), os.RemoveAll(k.dir))
+	err := errors.Join(removeCgroups(k.cgroup()), os.RemoveAll(k.dir))
+	if k.leave != nil {
+		err = errors.Join(err, k.leave())
+	}
+	return err
 }
 
 // cgroup is the group of all pods. It has the name of the folder, which says

@@ -7,7 +7,6 @@ import (
 	"maps"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"slices"
 	"strings"
 	"syscall"
@@ -67,14 +66,14 @@ func canGroup() error {
 	if err != nil {
 		return err
 	}
-	name := fmt.Sprintf("%s%d-try", folderPrefix, os.Getpid())
+	name := fmt.Sprintf("%s%d-try-", folderPrefix, os.Getpid())
 	missing := map[string]bool{"cpu": true, "cpuset": true, "memory": true, "pids": true}
 	for root, controllers := range roots {
 		for _, c := range controllers {
 			delete(missing, c)
 		}
-		path := filepath.Join(root, name)
-		if err := os.Mkdir(path, 0o755); err != nil {
+		path, err := os.MkdirTemp(root, name) // as two nodes may begin at once
+		if err != nil {
 			return fmt.Errorf("control groups cannot be made: %w", err)
 		}
 		if err := os.Remove(path); err != nil {
@@ -87,7 +86,7 @@ func canGroup() error {
 	return nil
 }
 
-// ownNamespaces are those of a node: its processes and mounts.
+// ownNamespaces are those of a node: its processes, mounts and name.
 func ownNamespaces() *syscall.SysProcAttr {
-	return &syscall.SysProcAttr{Cloneflags: syscall.CLONE_NEWPID | syscall.CLONE_NEWNS}
+	return &syscall.SysProcAttr{Cloneflags: syscall.CLONE_NEWPID | syscall.CLONE_NEWNS | syscall.CLONE_NEWUTS}
 }

@@ -147,7 +147,7 @@ func (k *Kubelet) awaitBegin(ctx context.Context, pod *corev1.Pod) (time.Time, e
 		}
 		select {
 		case <-ctx.Done():
-			return time.Time{}, fmt.Errorf("test bed: wait for pod %s to start: %w\n%s", pod.Name, context.Cause(ctx), logTail(k.bed.path(kubeletName+".log")))
+			return time.Time{}, fmt.Errorf("test bed: wait for pod %s to start: %w\n%s", pod.Name, context.Cause(ctx), logTail(k.log(kubeletName)))
 		case <-time.After(10 * time.Millisecond):
 		}
 	}
