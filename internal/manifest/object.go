@@ -140,7 +140,11 @@ type Gang struct {
 			MinCount int32 `json:"minCount"`
 		} `json:"gang"`
 	} `json:"schedulingPolicy"`
-	MinMember int32 `json:"minMember"`
+	SchedulingConstraints struct {
+		Topology []struct{} `json:"topology"`
+	} `json:"schedulingConstraints"`
+	Parent    string `json:"parentCompositePodGroupName"`
+	MinMember int32  `json:"minMember"`
 }
 
 // Gate keeps a pod from being placed until somebody takes it away.

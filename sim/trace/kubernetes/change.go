@@ -466,7 +466,7 @@ func (s *changer) applyOne(file string, o *manifest.Object) error {
 	case "DaemonSet":
 		return manifest.Wrong("kind", "a workload with a number of pods", o.Kind)
 	case "PodGroup":
-		s.gangs.take(o)
+		s.gangs.take(o, &s.notes)
 		return nil
 	case "CronJob":
 		return manifest.Wrong("kind", "a Job, as one of these has no pods before its time comes", o.Kind)

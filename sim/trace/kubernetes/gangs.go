@@ -8,7 +8,7 @@ import (
 
 // This file is pod groups whose pods are placed together or not at all: those of Kubernetes, which pods name in their spec, and those
 // of the coscheduling plugin, which they name by a label. The pods of such a group are a job of their own, whoever has made them. Composite
-// groups, and topologies of groups, are not read.
+// groups, and topologies of groups, are not simulated, and a note counts the groups that have them.
 
 // coscheduled is the label by which pods name their group to the coscheduling plugin.
 const coscheduled = "scheduling.x-k8s.io/pod-group"
@@ -17,9 +17,15 @@ const coscheduled = "scheduling.x-k8s.io/pod-group"
 type gangs map[string]int32
 
 // take takes in a pod group, and reports whether the object is one.
-func (all gangs) take(o *manifest.Object) bool {
+func (all gangs) take(o *manifest.Object, n *notes) bool {
 	if o.Kind != "PodGroup" {
 		return false
+	}
+	if len(o.Spec.SchedulingConstraints.Topology) > 0 {
+		n.domains++
+	}
+	if o.Spec.Parent != "" {
+		n.parts++
 	}
 	least := o.Spec.MinMember
 	if gang := o.Spec.SchedulingPolicy.Gang; gang != nil {

@@ -71,3 +71,25 @@ func TestGangs(t *testing.T) {
 		t.Errorf("notes: %s", notes)
 	}
 }
+
+// What a group says of where its pods are to stand, and of whose part it is, is not simulated, and said.
+func TestWhatOfGroupsIsNotSimulated(t *testing.T) {
+	_, s, err := readText(t, `
+{kind: Node, metadata: {name: n1}, status: {allocatable: {cpu: "4", pods: "110"}}}
+---
+{kind: PodGroup, apiVersion: scheduling.k8s.io/v1beta1, metadata: {name: near, namespace: ml}, spec: {schedulingConstraints: {topology: [{key: topology.kubernetes.io/zone}]}}}
+---
+{kind: PodGroup, apiVersion: scheduling.k8s.io/v1beta1, metadata: {name: part, namespace: ml}, spec: {parentCompositePodGroupName: whole, schedulingPolicy: {gang: {minCount: 2}}, schedulingConstraints: {topology: [{key: example.com/rack}]}}}
+---
+{kind: PodGroup, apiVersion: scheduling.k8s.io/v1beta1, metadata: {name: plain, namespace: ml}, spec: {schedulingConstraints: {}}}
+`)
+	if err != nil {
+		t.Fatal(err)
+	}
+	notes := strings.Join(s.Notes(), "\n")
+	for _, want := range []string{"2 pod groups have schedulingConstraints.topology, which is not simulated", "1 pod groups are parts of composite ones, which are not simulated"} {
+		if !strings.Contains(notes, want) {
+			t.Errorf("%q is not in the notes: %s", want, notes)
+		}
+	}
+}

@@ -272,7 +272,7 @@ func (s *Source) take(file, place string, o *manifest.Object, err error) error {
 		place, err = called(place, "constraint ", o.Metadata.Name), s.takeConstraint(o)
 	case o.Kind == "Namespace":
 		s.namespaces[o.Metadata.Name] = o.Metadata.Labels
-	case s.makers.take(o), s.gangs.take(o):
+	case s.makers.take(o), s.gangs.take(o, &s.notes):
 	case o.Kind == "PriorityClass":
 		s.makers.classes[o.Metadata.Name] = o.PriorityClass
 	case o.Kind == "":

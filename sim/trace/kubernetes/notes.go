@@ -36,6 +36,8 @@ type notes struct {
 	numbers   []string // of what was to come in devices and does not
 	leaving   int      // pods that are being deleted and hold their room still
 	groupless int      // pods whose group is not in the files
+	domains   int      // pod groups whose pods are to stand in one domain of a topology
+	parts     int      // pod groups that are parts of composite ones
 	stay      int      // pods that run with claims of which the files do not say where they could be
 	inexact   []string // where constraints are not exactly what pods ask for
 }
@@ -124,6 +126,12 @@ func (s *Source) Notes() []string {
 	}
 	if s.notes.groupless > 0 {
 		add("%d pods are of pod groups that are not in the files, and are placed one by one: add podgroups to kubectl get", s.notes.groupless)
+	}
+	if s.notes.domains > 0 {
+		add("%d pod groups have schedulingConstraints.topology, which is not simulated: their pods are placed without regard to it", s.notes.domains)
+	}
+	if s.notes.parts > 0 {
+		add("%d pod groups are parts of composite ones, which are not simulated: each is placed by itself", s.notes.parts)
 	}
 	if n := len(s.notes.inexact); n > 0 {
 		add("not exactly as Kubernetes has it, the first of %d: %s", n, s.notes.inexact[0])
