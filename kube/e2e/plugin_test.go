@@ -245,6 +245,15 @@ func TestPluginTellsWhatTheCallerMayRead(t *testing.T) {
 	if got := c.kubectlFairlead(operator, "plan", "-f", manifest, "--add-nodes", "1:like=n-00000"); got.code != 3 || !strings.Contains(got.out, "n-00000-new-1") {
 		t.Errorf("%+v", got)
 	}
+	// What a manifest brings is held to the constraints of the cluster: one with app=lone runs, and there may be no other.
+	lonely := filepath.Join(t.TempDir(), "lonely.yaml")
+	c.must(os.WriteFile(lonely, []byte(`{apiVersion: apps/v1, kind: Deployment, metadata: {name: lonely}, spec: {replicas: 1, template: {metadata: {labels: {app: lone}}, spec: {containers: [{name: c, image: i, resources: {requests: {cpu: 10m}}}]}}}}`), 0o600))
+	if got := c.kubectlFairlead(operator, "plan", "-f", lonely); got.code > 3 || !strings.Contains(got.out, "lonely") || !strings.Contains(got.out, "PlacementConstraint "+c.namespace+"/alone: 1 counted, at most 0") {
+		t.Errorf("%+v", got)
+	}
+	if got := c.kubectlFairlead(operator, "plan", "-f", "/nonexistent/app.yaml"); got.code != 1 || !strings.Contains(got.failed, "/nonexistent/app.yaml") {
+		t.Errorf("%+v", got)
+	}
 	checked := c.kubectlFairlead(operator, "constraints", "check", "-f", texts)
 	for _, want := range []string{"PlacementConstraint " + c.namespace + "/line-1: Accepted", "warning: no pod of namespace " + c.namespace + " has app=secret-plan", "warning: no node has the label example.com/row", "did you mean app=web?"} {
 		if checked.code != 0 || !strings.Contains(checked.out, want) {

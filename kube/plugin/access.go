@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"os/signal"
 	"strings"
@@ -12,6 +11,8 @@ import (
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/cli-runtime/pkg/genericclioptions"
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/rest"
@@ -31,6 +32,7 @@ const (
 // access is the cluster that kubectl's flags name.
 type access struct {
 	flags *genericclioptions.ConfigFlags
+	rack  string // the label of nodes that names their rack, as --rack-label has it
 }
 
 // newAccess registers kubectl's flags, but for --cluster: that is the dump of a cluster here, as in all commands of fairlead.
@@ -42,7 +44,7 @@ func newAccess(to *pflag.FlagSet) *access {
 		return config
 	}
 	flags.AddFlags(to)
-	return &access{flags}
+	return &access{flags: flags}
 }
 
 // client is one for all types of objects.
@@ -60,9 +62,16 @@ func (a *access) namespace() (string, error) {
 	return name, err
 }
 
-// interruptible ends with the command, or when it is interrupted.
-func interruptible() (context.Context, func()) {
-	return signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+// interruptible does something with the cluster until Ctrl-C ends it. What fails from then on fails because of that, whatever it says, so that the exit code is that of an interrupted command.
+func interruptible(do func(context.Context) error) error {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	context.AfterFunc(ctx, stop) // the second one kills
+	err := do(ctx)
+	if err != nil && ctx.Err() != nil {
+		return cli.Interrupted()
+	}
+	return err
 }
 
 // namesSource reports whether the flags name what is asked about, so that it is not the live cluster.
@@ -75,8 +84,25 @@ func namesSource(c *cobra.Command) bool {
 	return false
 }
 
+// asksForRacks has a command take the label that the configuration of fairlead-scheduler calls rackLabel, which who has no right to read that has to say.
+func (a *access) asksForRacks(c *cobra.Command) {
+	c.Flags().StringVar(&a.rack, "rack-label", "", "the `LABEL` of nodes that names their rack, which is rackLabel in the configuration of fairlead-scheduler")
+}
+
+// checkRack refuses what is no label.
+func (a *access) checkRack(c *cobra.Command) error {
+	if a.rack == "" {
+		return nil
+	}
+	if problems := validation.IsQualifiedName(a.rack); len(problems) > 0 {
+		return cli.Usage(c, fmt.Errorf("--rack-label: %q is no label: %s", a.rack, strings.Join(problems, "; ")))
+	}
+	return nil
+}
+
 // lists has a command of fairlead be about the live cluster unless its flags name another.
 func (a *access) lists(c *cobra.Command) {
+	a.asksForRacks(c)
 	run := c.RunE
 	if flag := c.Flags().Lookup("cluster"); flag != nil {
 		flag.Usage = "`SRC` of nodes and pods (default: the cluster that kubectl talks to, listed with your rights)"
@@ -85,23 +111,23 @@ func (a *access) lists(c *cobra.Command) {
 		if namesSource(c) || c.Flags().Lookup("cluster") == nil {
 			return run(c, args)
 		}
+		if err := errors.Join(checkFormat(c), a.checkRack(c)); err != nil {
+			return err
+		}
 		client, err := a.client()
 		if err != nil {
 			return err
 		}
-		ctx, stop := interruptible()
-		defer stop()
-		lacking, err := dump.Unlistable(ctx, client)
+		l := &listing{client: client, command: strings.TrimPrefix(c.CommandPath(), program+" "), rack: a.rack}
+		defer l.remove()
+		if err := interruptible(func(ctx context.Context) error { return l.read(ctx, c) }); err != nil {
+			return err
+		}
+		names, err := l.markManifests(c)
 		if err != nil {
 			return err
 		}
-		if len(lacking) > 0 {
-			return lackingError{strings.TrimPrefix(c.CommandPath(), program+" "), lacking}
-		}
-		return onList(ctx, c, client, func() error {
-			stop() // the command listens itself
-			return run(c, args)
-		})
+		return names.in(run(c, args))
 	}
 }
 
@@ -120,47 +146,66 @@ func (e lackingError) Error() string {
 	return fmt.Sprintf("%s is about the whole cluster, and you may not list %s; the cluster role fairlead-reader is for who is to%s", e.command, strings.Join(e.lacking, ", nor "), hint)
 }
 
-// onList lists the cluster into a file, and runs the command on that.
-func onList(ctx context.Context, c *cobra.Command, client dynamic.Interface, run func() error) error {
-	promises, table, err := promised(ctx, c, client)
+// listing is the cluster in a file, and what else a command is told by files.
+type listing struct {
+	client  dynamic.Interface
+	command string
+	rack    string // the label of nodes that names their rack; empty if there is none
+	files   []string
+	marks   *marker // what pods of manifests are to say as those of the list do
+}
+
+// remove takes the files away.
+func (l *listing) remove() {
+	for _, file := range l.files {
+		_ = os.RemoveAll(file) // it is in the folder of temporary files
+	}
+}
+
+// read lists the cluster, and has the command be about that.
+func (l *listing) read(ctx context.Context, c *cobra.Command) error {
+	lacking, err := dump.Unlistable(ctx, l.client)
+	if err != nil {
+		return err
+	}
+	if len(lacking) > 0 {
+		return lackingError{l.command, lacking}
+	}
+	promises, table, err := promised(ctx, c, l.client)
 	if table != "" {
-		defer os.Remove(table) //nolint:errcheck // it is in the folder of temporary files
+		l.files = append(l.files, table)
 	}
 	if err != nil {
 		return err
 	}
-	placed, notes, err := readStanding(ctx, client)
+	placed, notes, err := readStanding(ctx, l.client, l.rack)
 	for _, note := range notes {
 		fmt.Fprintf(c.ErrOrStderr(), "%s: %s\n", program, note)
 	}
 	if err != nil {
 		return err
 	}
-	file, err := list(ctx, client, newMarker(promises, placed), c.ErrOrStderr())
-	if file != "" {
-		defer os.Remove(file) //nolint:errcheck // it is in the folder of temporary files
-	}
-	if err != nil {
-		if ctx.Err() != nil {
-			err = cli.Interrupted()
-		}
-		return err
-	}
-	if err := c.Flags().Set("cluster", "kubernetes:"+file); err != nil {
-		return err
-	}
-	return run()
-}
-
-// list lists the cluster into a file, and says what it left out.
-func list(ctx context.Context, client dynamic.Interface, marks *marker, stderr io.Writer) (file string, err error) {
 	to, err := os.CreateTemp("", "fairlead-*.json")
 	if err != nil {
-		return "", err
+		return err
 	}
-	notes, err := dump.Write(ctx, client, to, dump.Extra{Each: marks.mark, Objects: marks.standing.objects()})
+	l.files = append(l.files, to.Name())
+	marks := newMarker(promises, placed)
+	l.marks = marks
+	served, err := servesGroups(ctx, l.client, metav1.NamespaceAll)
+	if err != nil {
+		return err
+	}
+	marks.unread = !served
+	notes, err = dump.Write(ctx, l.client, to, dump.Extra{Each: marks.mark, Objects: placed.objects()})
+	if marks.held > 0 {
+		notes = append(notes, fmt.Sprintf("%s; here they are %d", notRead, marks.held))
+	}
 	for _, note := range notes {
-		fmt.Fprintf(stderr, "%s: %s\n", program, note)
+		fmt.Fprintf(c.ErrOrStderr(), "%s: %s\n", program, note)
 	}
-	return to.Name(), errors.Join(err, to.Close())
+	if err := errors.Join(err, to.Close()); err != nil {
+		return err
+	}
+	return c.Flags().Set("cluster", "kubernetes:"+to.Name())
 }

@@ -25,6 +25,9 @@ type marker struct {
 	promises   *classes.Promises // nil where they do not count
 	standing   *standing
 	namespaces map[string]labels.Set
+	// unread says that pod groups of Kubernetes are not read, and held counts the pods that are held for that.
+	unread bool
+	held   int
 }
 
 // readClasses reads all classes; none where there are none, or the caller may not read them, of which the note is.
@@ -76,7 +79,7 @@ func promised(ctx context.Context, c *cobra.Command, client dynamic.Interface) (
 }
 
 func newMarker(promises *classes.Promises, constraints *standing) *marker {
-	return &marker{promises, constraints, map[string]labels.Set{}}
+	return &marker{promises: promises, standing: constraints, namespaces: map[string]labels.Set{}}
 }
 
 // heldGate is the gate that a pod of the list stands behind which the scheduler holds for the class that it names.
@@ -95,6 +98,9 @@ func (m *marker) mark(o *unstructured.Unstructured) {
 	case "Pod":
 		m.standing.markPod(o, m.namespaces)
 		m.markClass(o)
+		if m.unread && holdGrouped(o) {
+			m.held++
+		}
 	}
 }
 
@@ -110,10 +116,18 @@ func (m *marker) markClass(o *unstructured.Unstructured) {
 		}
 		set[classes.Label] = m.promises.Classes[class].Name
 		o.SetLabels(set)
-		if node, _, _ := unstructured.NestedString(o.Object, "spec", "nodeName"); held == nil || node != "" {
-			return
+		if held != nil {
+			holdBack(o, heldGate)
 		}
-		gates, _, _ := unstructured.NestedSlice(o.Object, "spec", "schedulingGates")
-		_ = unstructured.SetNestedSlice(o.Object, append(gates, map[string]any{"name": heldGate}), "spec", "schedulingGates") // a pod has a spec
 	}
+}
+
+// holdBack has a pod stand behind a gate, unless it has a node, and reports whether it does.
+func holdBack(o *unstructured.Unstructured, gate string) bool {
+	if node, _, _ := unstructured.NestedString(o.Object, "spec", "nodeName"); node != "" {
+		return false
+	}
+	gates, _, _ := unstructured.NestedSlice(o.Object, "spec", "schedulingGates")
+	_ = unstructured.SetNestedSlice(o.Object, append(gates, map[string]any{"name": gate}), "spec", "schedulingGates") // a pod has a spec
+	return true
 }

@@ -22,7 +22,6 @@ import (
 	"fairlead.dev/fairlead/cli"
 	"fairlead.dev/fairlead/constraint"
 	"fairlead.dev/fairlead/constraint/file"
-	"fairlead.dev/fairlead/internal/nearest"
 	"fairlead.dev/fairlead/kube/api/v1alpha1"
 	"fairlead.dev/fairlead/kube/constraints"
 )
@@ -53,6 +52,7 @@ func (a *access) checks(c *cobra.Command) {
 	c.Example = `  kubectl fairlead constraints check -f constraints.yaml
   echo '{app=web, {app=web, 0, 0}, node}: hard' | kubectl fairlead constraints check -n shop -f -`
 	c.Flags().StringVarP(&path, "filename", "f", "", "`FILE` with manifests or a text of constraints; - is the standard input")
+	a.asksForRacks(c)
 	c.Args = atMostOne
 	c.RunE = func(c *cobra.Command, args []string) error {
 		switch {
@@ -66,11 +66,10 @@ func (a *access) checks(c *cobra.Command) {
 		if c.Flags().Changed("cluster") || c.Flags().Changed("tags") {
 			return run(c, args)
 		}
-		format := c.Flags().Lookup("output").Value.String()
-		if format != "text" && format != "json" {
-			return cli.Usage(c, fmt.Errorf("--output: %w", nearest.Unknown("format", format, []string{"text", "json"})))
+		if err := errors.Join(checkFormat(c), a.checkRack(c)); err != nil {
+			return err
 		}
-		return a.check(c, args[0], format)
+		return a.check(c, args[0], c.Flags().Lookup("output").Value.String())
 	}
 }
 
@@ -84,7 +83,7 @@ func (a *access) check(c *cobra.Command, path, format string) error {
 	if err != nil {
 		return err
 	}
-	k := &check{}
+	k := &check{objects: &constraints.Objects{RackLabel: a.rack}}
 	if err := k.take(name, text, namespace); err != nil {
 		return err
 	}
@@ -92,9 +91,7 @@ func (a *access) check(c *cobra.Command, path, format string) error {
 	if err != nil {
 		return err
 	}
-	ctx, stop := interruptible()
-	defer stop()
-	if err := k.know(ctx, client); err != nil {
+	if err := interruptible(func(ctx context.Context) error { return k.know(ctx, client) }); err != nil {
 		return err
 	}
 	for _, note := range k.notes {
@@ -140,7 +137,7 @@ type check struct {
 
 // take takes in the objects of a text.
 func (k *check) take(name string, text []byte, namespace string) error {
-	k.objects, k.kinds = &constraints.Objects{}, map[metav1.Object]string{}
+	k.kinds = map[metav1.Object]string{}
 	documents := unfold(splitDocuments(text))
 	if !slices.ContainsFunc(documents, func(d []byte) bool { return kindIn(d) != "" }) {
 		return k.takeText(name, text, namespace)

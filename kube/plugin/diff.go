@@ -26,7 +26,6 @@ import (
 	"k8s.io/streaming/pkg/httpstream"
 
 	"fairlead.dev/fairlead/cli"
-	"fairlead.dev/fairlead/internal/nearest"
 	"fairlead.dev/fairlead/shadow"
 )
 
@@ -61,12 +60,14 @@ func newDiff(a *access) *cobra.Command {
 		return nil
 	}
 	c.RunE = func(c *cobra.Command, _ []string) error {
-		if d.format != "text" && d.format != "json" {
-			return cli.Usage(c, fmt.Errorf("--output: %w", nearest.Unknown("format", d.format, []string{"text", "json"})))
+		if err := checkFormat(c); err != nil {
+			return err
 		}
-		ctx, stop := interruptible()
-		defer stop()
-		found, err := d.report(ctx, a)
+		var found *shadow.Report
+		err := interruptible(func(ctx context.Context) (err error) {
+			found, err = d.report(ctx, a)
+			return err
+		})
 		if err != nil {
 			return err
 		}

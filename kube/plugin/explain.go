@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -47,6 +48,9 @@ func (a *access) explains(c *cobra.Command) {
   kubectl fairlead explain`
 	c.ValidArgsFunction = a.completePods
 	c.RunE = func(c *cobra.Command, args []string) error {
+		if err := checkFormat(c); err != nil {
+			return err
+		}
 		if len(args) == 0 {
 			return run(c, args)
 		}
@@ -108,35 +112,47 @@ func subjectOf(text, namespace string) (subject, error) {
 	}
 }
 
+// checkFormat refuses a form of answers that the command does not have, before the cluster is asked for any.
+func checkFormat(c *cobra.Command) error {
+	flag := c.Flags().Lookup("output")
+	forms, is := c.GetFlagCompletionFunc("output")
+	if flag == nil || !is {
+		return nil
+	}
+	known, _ := forms(c, nil, "")
+	if slices.Contains(known, flag.Value.String()) {
+		return nil
+	}
+	return cli.Usage(c, fmt.Errorf("--output: %w", nearest.Unknown("format", flag.Value.String(), known)))
+}
+
 // explain explains it in the live cluster.
 func (a *access) explain(c *cobra.Command, about subject, run func(*cobra.Command, []string) error) error {
 	client, err := a.client()
 	if err != nil {
 		return err
 	}
-	ctx, stop := interruptible()
-	defer stop()
-	r := &reader{client, time.Now()}
-	told, err := r.read(ctx, about)
-	if err != nil {
+	var told *told
+	var lacking []string
+	err = interruptible(func(ctx context.Context) (err error) {
+		if told, err = (&reader{client, time.Now()}).read(ctx, about); err != nil || told != nil && told.undecided != "" {
+			return err
+		}
+		lacking, err = dump.Unlistable(ctx, client)
 		return err
-	}
+	})
 	format := c.Flags().Lookup("output").Value.String()
-	if told != nil && told.undecided != "" {
-		return told.write(c.OutOrStdout(), format)
-	}
-	lacking, err := dump.Unlistable(ctx, client)
-	if err != nil {
-		return err
-	}
 	switch {
+	case err != nil:
+		return err
+	case told != nil && told.undecided != "":
+		return told.write(c.OutOrStdout(), format)
 	case len(lacking) > 0 && told == nil:
 		return lackingError{"what is said of a " + about.kind, lacking}
 	case len(lacking) > 0:
 		told.NotListed = lacking
 		return told.write(c.OutOrStdout(), format)
 	}
-	stop() // the command listens itself
 	if err := run(c, nil); err != nil || told == nil || format != "text" {
 		return err
 	}

@@ -45,6 +45,9 @@ func (k *check) find() []finding {
 		if v.Reason == v1alpha1.ReasonNoNodeGroup && k.noGroups { // which is all that can be said
 			f.fails, f.Message = false, "It names a NodeGroup, of which you may not list any: it counts if there is one of that name."
 		}
+		if k.objects.RackLabel == "" && strings.Contains(v.Message, `"rack" is no group`) {
+			f.Warnings = append(f.Warnings, "by which label nodes name their rack, --rack-label says here, and rackLabel in the configuration of fairlead-scheduler")
+		}
 		key := constraints.Key{Namespace: o.GetNamespace(), Name: o.GetName()}
 		if at := slices.IndexFunc(set.Constraints, func(c constraints.Constraint) bool { return c.Key == key }); at >= 0 && f.Kind != nodeGroup {
 			c := &set.Constraints[at]

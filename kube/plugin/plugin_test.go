@@ -2,9 +2,13 @@ package plugin
 
 import (
 	"bytes"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
+	"syscall"
 	"testing"
 	"time"
 
@@ -33,6 +37,7 @@ func clientOf(t *testing.T, text string, forbidden ...string) *fake.FakeDynamicC
 		kinds[v1.SchemeGroupVersion.WithResource(resource)] = kind
 	}
 	kinds[accounts()] = "WorkloadAccountList"
+	kinds[podGroups()], kinds[coscheduled()] = "PodGroupList", "PodGroupList"
 	for resource, kind := range map[string]string{"serviceclasses": "ServiceClassList", "placementconstraints": "PlacementConstraintList", "clusterplacementconstraints": "ClusterPlacementConstraintList", "nodegroups": "NodeGroupList"} {
 		kinds[accounts().GroupVersion().WithResource(resource)] = kind
 	}
@@ -259,6 +264,53 @@ func TestHelpAndCompletion(t *testing.T) {
 	}
 }
 
+// Ctrl-C while the cluster is read ends each command as one that was interrupted, whatever else would be said of a request that fails.
+func TestInterruptedWhileTheClusterIsRead(t *testing.T) {
+	var armed atomic.Bool
+	server := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		if armed.CompareAndSwap(true, false) {
+			if err := syscall.Kill(os.Getpid(), syscall.SIGINT); err != nil {
+				t.Error(err)
+			}
+		}
+		<-r.Context().Done() // nobody is answered
+	}))
+	defer server.Close()
+	dir := t.TempDir()
+	kubeconfig, texts := filepath.Join(dir, "kubeconfig"), filepath.Join(dir, "constraints.txt")
+	for file, text := range map[string]string{
+		kubeconfig: "clusters: [{name: c, cluster: {server: \"" + server.URL + "\"}}]\ncontexts: [{name: c, context: {cluster: c}}]\ncurrent-context: c\n",
+		texts:      "{app=web, {app=web, 0, 0}, node}: hard\n",
+	} {
+		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, words := range [][]string{
+		{"explain"}, {"explain", "web-0"}, {"explain", "podgroup/train"}, {"explain", "deploy/web"}, {"promises"}, {"plan"}, {"advise"}, {"simulate"}, {"capacity", "free"},
+		{"constraints", "check", "-f", texts}, {"diff"},
+	} {
+		var out, failed bytes.Buffer
+		armed.Store(true)
+		code := Main(append(words, "--kubeconfig", kubeconfig), genericiooptions.IOStreams{In: strings.NewReader(""), Out: &out, ErrOut: &failed})
+		if said := out.String() + failed.String(); code != 130 || said != "kubectl fairlead: interrupted\n" {
+			t.Errorf("%v: %d, and %q, want 130", words, code, said)
+		}
+	}
+}
+
+// A form of answers that there is not is refused before the cluster is asked for anything: there is none here.
+func TestFormsAreLookedAtFirst(t *testing.T) {
+	t.Setenv("KUBECONFIG", filepath.Join(t.TempDir(), "none"))
+	for _, words := range [][]string{{"explain"}, {"explain", "web-0"}, {"plan"}, {"advise"}, {"simulate"}, {"capacity", "free"}, {"constraints", "check", "-f", "none"}, {"diff"}} {
+		var out, failed bytes.Buffer
+		code := Main(append(words, "-o", "jsn"), genericiooptions.IOStreams{In: strings.NewReader(""), Out: &out, ErrOut: &failed})
+		if code != 2 || !strings.Contains(failed.String(), `--output: unknown format "jsn"; did you mean json?`) {
+			t.Errorf("%v: %d, and %s%s", words, code, &out, &failed)
+		}
+	}
+}
+
 const peopled = `
 {apiVersion: v1, kind: Node, metadata: {name: n1, labels: {kubernetes.io/hostname: n1, topology.kubernetes.io/zone: a, example.com/row: r1}}}
 ---
@@ -316,7 +368,7 @@ left out nodes, so that labels of theirs are not compared: nodes is forbidden: <
 left out pods, so that labels of theirs are not compared: pods is forbidden: <nil>`},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			k := &check{}
+			k := &check{objects: &constraints.Objects{}}
 			if err := k.take("file.yaml", []byte(tc.text), "shop"); err != nil {
 				t.Fatal(err)
 			}
@@ -344,9 +396,44 @@ left out pods, so that labels of theirs are not compared: pods is forbidden: <ni
 		"kind: NodeGroup\n": "file.yaml: document 1: metadata.name: want a name",
 		"{web}":             "file.yaml:1",
 	} {
-		if err := (&check{}).take("file.yaml", []byte(text), "shop"); err == nil || !strings.Contains(err.Error(), words) {
+		if err := (&check{objects: &constraints.Objects{}}).take("file.yaml", []byte(text), "shop"); err == nil || !strings.Contains(err.Error(), words) {
 			t.Errorf("%q: %v", text, err)
 		}
+	}
+}
+
+// Racks are known by the label that is said, and who says none is told how.
+func TestRackLabel(t *testing.T) {
+	for label, want := range map[string]string{
+		"": `
+PlacementConstraint shop/line-1: Invalid: spec.constraint.text: "rack" is no group of nodes: there are node, region, zone; or the key of a label, with its prefix, as example.com/row, or a NodeGroup as group:NAME
+  warning: by which label nodes name their rack, --rack-label says here, and rackLabel in the configuration of fairlead-scheduler
+`,
+		"example.com/row": `
+PlacementConstraint shop/line-1: Accepted: Pods are placed by it.
+  No set of example.com/row holds more than 1 app=web (no others beside each). Hard: nothing is placed that violates it.
+  warning: 1 of 2 nodes lack the label example.com/row, and are in no set
+`,
+	} {
+		k := &check{objects: &constraints.Objects{RackLabel: label}}
+		if err := k.take("file.txt", []byte("{app=web, {app=web, 0, 0}, rack}: hard\n"), "shop"); err != nil {
+			t.Fatal(err)
+		}
+		if err := k.know(t.Context(), clientOf(t, peopled)); err != nil {
+			t.Fatal(err)
+		}
+		var out bytes.Buffer
+		if err := printFindings(&out, k.find()); err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(strings.TrimLeft(want, "\n"), out.String()); diff != "" {
+			t.Errorf("%q (-want +got)\n%s", label, diff)
+		}
+	}
+	t.Setenv("KUBECONFIG", filepath.Join(t.TempDir(), "none"))
+	var out, failed bytes.Buffer
+	if code := Main([]string{"plan", "--rack-label", "a b"}, genericiooptions.IOStreams{In: strings.NewReader(""), Out: &out, ErrOut: &failed}); code != 2 || !strings.Contains(failed.String(), `--rack-label: "a b" is no label`) {
+		t.Errorf("%d: %s%s", code, &out, &failed)
 	}
 }
 
@@ -361,7 +448,7 @@ func TestMarks(t *testing.T) {
 		t.Fatal(err)
 	}
 	promises, _ := classes.Read(all)
-	m := newMarker(promises, standingOf(&constraints.Set{}))
+	m := newMarker(promises, standingOf(&constraints.Set{}, ""))
 	pod := func(namespace, node string, labels map[string]any) *unstructured.Unstructured {
 		return &unstructured.Unstructured{Object: map[string]any{"kind": "Pod", "metadata": map[string]any{"namespace": namespace, "labels": labels}, "spec": map[string]any{"nodeName": node}}}
 	}
@@ -405,14 +492,14 @@ func TestStandingConstraintsCount(t *testing.T) {
 		}},
 		Groups: []*v1alpha1.NodeGroup{{ObjectMeta: metav1.ObjectMeta{Name: "halls"}, Spec: v1alpha1.NodeGroupSpec{Sets: []v1alpha1.NodeSet{{Name: "hall"}}}}},
 	})
-	s := standingOf(set)
+	s := standingOf(set, "example.com/rack")
 	m := newMarker(nil, s)
 	var list []any
 	for _, o := range s.objects() {
 		list = append(list, o)
 	}
 	for document := range strings.SplitSeq(`
-{apiVersion: v1, kind: Node, metadata: {name: n1, labels: {topology.kubernetes.io/zone: z}}, status: {allocatable: {cpu: "4", pods: "110"}}}
+{apiVersion: v1, kind: Node, metadata: {name: n1, labels: {topology.kubernetes.io/zone: z, example.com/rack: r1}}, status: {allocatable: {cpu: "4", pods: "110"}}}
 ---
 {apiVersion: v1, kind: Node, metadata: {name: n2}, status: {allocatable: {cpu: "4", pods: "110"}}}
 ---
@@ -430,6 +517,9 @@ func TestStandingConstraintsCount(t *testing.T) {
 		}
 		m.mark(o)
 		list = append(list, o.Object)
+		if in := o.GetAnnotations()["fairlead.dev/groups"]; o.GetKind() == "Node" && strings.Contains(in, `"rack":"r1"`) != (o.GetName() == "n1") {
+			t.Errorf("node %s is in %s", o.GetName(), in)
+		}
 	}
 	text, err := kyaml.Marshal(map[string]any{"apiVersion": "v1", "kind": "List", "items": list})
 	if err != nil {
@@ -452,7 +542,7 @@ func TestStandingConstraintsCount(t *testing.T) {
 // What the owner of a pod has written in the place of what constraints select is dropped: it could name those of others, or be no list at all.
 func TestForgedTagsAreDropped(t *testing.T) {
 	o := &unstructured.Unstructured{Object: map[string]any{"kind": "Pod", "metadata": map[string]any{"name": "a", "annotations": map[string]any{"fairlead.dev/tags": "x", "other": "stays"}}}}
-	standingOf(&constraints.Set{}).markPod(o, nil)
+	standingOf(&constraints.Set{}, "").markPod(o, nil)
 	if got := o.GetAnnotations(); len(got) != 1 || got["other"] != "stays" {
 		t.Errorf("the pod has the annotations %v", got)
 	}
@@ -467,7 +557,7 @@ func TestCheckTakesAllOrSaysWhatNot(t *testing.T) {
 		one + "---\nkind: [\n":         "document 2",
 		"kind: List\nitems:\n- {kind: PlacementConstraint, metadata: {name: a}, spec: {constraint: {text: x}}}\n": "",
 	} {
-		k := &check{}
+		k := &check{objects: &constraints.Objects{}}
 		switch err := k.take("f", []byte(text), "shop"); {
 		case want == "" && (err != nil || len(k.own) != 1):
 			t.Errorf("%q: %v, %d objects", text, err, len(k.own))

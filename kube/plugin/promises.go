@@ -69,9 +69,11 @@ func newPromises(a *access) *cobra.Command {
 		if all {
 			namespace = metav1.NamespaceAll
 		}
-		ctx, stop := interruptible()
-		defer stop()
-		p, err := readPromises(ctx, client, namespace)
+		var p *promises
+		err = interruptible(func(ctx context.Context) (err error) {
+			p, err = readPromises(ctx, client, namespace)
+			return err
+		})
 		if err != nil {
 			return err
 		}

@@ -24,23 +24,24 @@ type standing struct {
 	texts  []string // of the constraints
 	pods   []*constraints.Pods
 	groups []constraints.Group
+	rack   string // the label of nodes that names their rack; empty if there is none
 }
 
 // readStanding reads the constraints that count; the notes say what the caller may not read.
-func readStanding(ctx context.Context, client dynamic.Interface) (s *standing, notes []string, err error) {
-	k, all := &check{objects: &constraints.Objects{}}, []string{""}
+func readStanding(ctx context.Context, client dynamic.Interface, rack string) (s *standing, notes []string, err error) {
+	k, all := &check{objects: &constraints.Objects{RackLabel: rack}}, []string{""}
 	err = errors.Join(
 		known(ctx, k, reading{client, nodeGroup, "nodegroups", all}, &k.objects.Groups),
 		known(ctx, k, reading{client, "ClusterPlacementConstraint", "clusterplacementconstraints", all}, &k.objects.Cluster),
 		known(ctx, k, reading{client, namespaced, "placementconstraints", all}, &k.objects.Namespaced),
 	)
 	set, _ := constraints.Read(k.objects)
-	return standingOf(set), k.notes, err
+	return standingOf(set, rack), k.notes, err
 }
 
 // standingOf says what each constraint is called in the list: the places of selectors and groups are their names.
-func standingOf(set *constraints.Set) *standing {
-	s := &standing{set: set}
+func standingOf(set *constraints.Set, rack string) *standing {
+	s := &standing{set: set, rack: rack}
 	for i := range set.Constraints {
 		c := &set.Constraints[i]
 		of := cluster.Constraint{Hard: c.Hard, Weight: c.Weight}
@@ -98,9 +99,12 @@ func (s *standing) objects() (list []map[string]any) {
 	return list
 }
 
-// markNode says in which sets a node is.
+// markNode says in which sets a node is, and in which rack.
 func (s *standing) markNode(o *unstructured.Unstructured) {
 	in, set := map[string]string{}, labels.Set(o.GetLabels())
+	if rack := set[s.rack]; rack != "" {
+		in["rack"] = rack
+	}
 	for i, g := range s.groups {
 		if g.NodeGroup == "" {
 			if value, is := set[g.TopologyKey]; is {
@@ -131,7 +135,7 @@ func (s *standing) markPod(o *unstructured.Unstructured, namespaces map[string]l
 			tags = append(tags, tagOf(i))
 		}
 	}
-	annotate(o, "fairlead.dev/tags", tags, len(tags))
+	annotate(o, tagsAnnotation, tags, len(tags))
 }
 
 // annotate writes so many of something into an annotation, as JSON, and takes it away if there are none: whoever made the object may have written anything there.

@@ -11,17 +11,15 @@ import (
 	"time"
 
 	v1 "k8s.io/api/core/v1"
-	schedulingv1beta1 "k8s.io/api/scheduling/v1beta1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/duration"
 
 	"fairlead.dev/fairlead/kube/api/v1alpha1"
-	"fairlead.dev/fairlead/report"
 )
 
-// This file is what is written on a pod, or on a pod group and its pods: what the scheduler has said of it last, its events, and how what was
+// This file is what is written on a pod: what the scheduler has said of it last, its events, and how what was
 // promised to it stands. It is read object by object, so that who may read a pod and not the cluster is told it, too.
 
 // told is what is written on something.
@@ -126,66 +124,6 @@ func (r *reader) toldOfPod(pod *v1.Pod) *told {
 		}
 	}
 	return t
-}
-
-// toldOfGroup reads what is written on a pod group and its pods.
-func (r *reader) toldOfGroup(ctx context.Context, about subject) (*told, error) {
-	groups := schedulingv1beta1.SchemeGroupVersion.WithResource("podgroups")
-	object, err := r.client.Resource(groups).Namespace(about.namespace).Get(ctx, about.name, metav1.GetOptions{})
-	if err != nil {
-		return nil, r.noSuch(ctx, groups, about, err)
-	}
-	group := &schedulingv1beta1.PodGroup{}
-	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(object.Object, group); err != nil {
-		return nil, err
-	}
-	t := &told{Name: about.String()}
-	for _, c := range group.Status.Conditions {
-		if c.Status == metav1.ConditionFalse {
-			t.Condition = &toldCondition{c.Reason, c.Message, r.ago(c.LastTransitionTime.Time)}
-		}
-	}
-	list, err := r.client.Resource(pods()).Namespace(about.namespace).List(ctx, metav1.ListOptions{})
-	if err != nil {
-		t.NotRead = append(t.NotRead, fmt.Sprintf("its pods: %v", err))
-	} else {
-		for i := range list.Items {
-			pod := &v1.Pod{}
-			if err := runtime.DefaultUnstructuredConverter.FromUnstructured(list.Items[i].Object, pod); err != nil {
-				return nil, err
-			}
-			if g := pod.Spec.SchedulingGroup; g != nil && g.PodGroupName != nil && *g.PodGroupName == about.name {
-				t.Pods = append(t.Pods, r.toldOfPod(pod))
-			}
-		}
-	}
-	t.count(group.Spec.SchedulingPolicy.Gang)
-	return t, nil
-}
-
-// count says how many pods of a group wait, and puts these first.
-func (t *told) count(gang *schedulingv1beta1.GangSchedulingPolicy) {
-	waiting := 0
-	for _, p := range t.Pods {
-		t.Scheduler = p.Scheduler
-		if p.waits {
-			waiting++
-		}
-	}
-	t.waits = waiting > 0
-	slices.SortStableFunc(t.Pods, func(a, b *told) int {
-		switch {
-		case a.waits == b.waits:
-			return cmp.Compare(a.Name, b.Name)
-		case a.waits:
-			return -1
-		}
-		return 1
-	})
-	t.State = fmt.Sprintf("has %s, of which %d wait", report.Count(len(t.Pods), "pod"), waiting)
-	if gang != nil {
-		t.State += fmt.Sprintf("; at least %d come together or none does", gang.MinCount)
-	}
 }
 
 // account adds how what was promised to the pod stands, by the account of its workload: the one that has a replica of its name.
