@@ -130,11 +130,18 @@ func TestChartShadow(t *testing.T) {
 		}))
 	}
 	all := rendered(t, "kube-system", "--values", "chart/shadow.values.yaml")
-	if diff := cmp.Diff(roles(objects(t, "shadow/rbac.yaml")), roles(all)); diff != "" {
-		t.Errorf("shadow/rbac.yaml (-) and the chart (+) differ:\n%s", diff)
+	shipped := append(objects(t, "shadow/rbac.yaml"), objects(t, "plugin/diff.yaml")...)
+	if diff := cmp.Diff(roles(shipped), roles(all)); diff != "" {
+		t.Errorf("shadow/rbac.yaml and plugin/diff.yaml (-) and the chart (+) differ:\n%s", diff)
 	}
 	for _, o := range all {
 		switch o.GetKind() {
+		case "Deployment":
+			// By which kubectl fairlead diff finds it, with the lease's name.
+			labels, _, err := unstructured.NestedStringMap(o.Object, "spec", "template", "metadata", "labels")
+			if err != nil || labels["app.kubernetes.io/component"] != "shadow" || labels["app.kubernetes.io/name"] != config.ShadowLease {
+				t.Errorf("the pods have the labels %v: %v", labels, err)
+			}
 		case "PodDisruptionBudget":
 			t.Error("there is a budget, which would keep the only replica on its node for ever")
 		case "ConfigMap":

@@ -145,12 +145,12 @@ func chartBefore(t *testing.T, definition, field string) string {
 		t.Fatal(err)
 	}
 	// The links are to what is beside the chart.
-	for _, link := range []string{"api", "shadow", "rbac.yaml"} {
+	for _, link := range []string{"api", "shadow", "plugin", "rbac.yaml"} {
 		if err := os.Remove(filepath.Join(dir, link)); err != nil {
 			t.Fatal(err)
 		}
 	}
-	for _, folder := range []string{"api", "shadow"} {
+	for _, folder := range []string{"api", "shadow", "plugin"} {
 		if err := os.CopyFS(filepath.Join(dir, folder), os.DirFS("../deploy/"+folder)); err != nil {
 			t.Fatal(err)
 		}

@@ -112,8 +112,8 @@ func (c *cluster) letDiffer() {
 		c.must(err)
 	}
 	_, err = c.client.RbacV1().RoleBindings(metav1.NamespaceSystem).Create(ctx, &rbacv1.RoleBinding{
-		ObjectMeta: metav1.ObjectMeta{Name: "fairlead-diff"},
-		RoleRef:    rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "Role", Name: "fairlead-diff"},
+		ObjectMeta: metav1.ObjectMeta{Name: "fairlead-shadow-diff"},
+		RoleRef:    rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "Role", Name: "fairlead-shadow-diff"},
 		Subjects:   []rbacv1.Subject{{APIGroup: rbacv1.GroupName, Kind: rbacv1.UserKind, Name: operator}},
 	}, metav1.CreateOptions{})
 	c.must(err)
@@ -160,7 +160,7 @@ func TestPluginDiffersFromTheShadow(t *testing.T) {
 	if got := c.kubectlFairlead(operator, "diff", "--port", at.Port()); got.code != 0 || !strings.Contains(got.out, "shadow of default-scheduler") {
 		t.Errorf("%+v", got)
 	}
-	if got := c.kubectlFairlead(tenant, "diff", "--port", at.Port()); got.code != 1 || !strings.Contains(got.failed, "you may not see who leads; the role fairlead-diff in namespace kube-system is for who is to") {
+	if got := c.kubectlFairlead(tenant, "diff", "--port", at.Port()); got.code != 1 || !strings.Contains(got.failed, "you may not see who leads; the role fairlead-shadow-diff in namespace kube-system is for who is to") {
 		t.Errorf("%+v", got)
 	}
 	// Whom the shadow knows is the account, not the caller, who may do everything here.

@@ -1,14 +1,17 @@
 package plugin
 
 import (
+	"cmp"
 	"context"
 	"crypto/tls"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 	"time"
 
@@ -19,6 +22,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/portforward"
@@ -36,15 +40,22 @@ const diffHelp = `Diff says what a shadow (mode: shadow of a profile) would have
 that it watches: latency, packing, rules, promises, and the last pods that the two placed
 differently, both sides beside each other.
 
-You need the role fairlead-diff in the namespace of the shadow. Your own credentials go to the
-API server alone: the shadow is shown a token, of ten minutes, of a service account that may
-read its report and nothing else.`
+You need the role fairlead-shadow-diff in the namespace of the shadow. Your own credentials go
+to the API server alone: the shadow is shown a token, of ten minutes, of a service account that
+may read its report and nothing else.
+
+The shadow is found by the label app.kubernetes.io/component=shadow of its pods, where you may
+list those of all namespaces; otherwise it is fairlead-shadow in kube-system, unless the flags
+name another: --lease is the name that the chart has for its objects (name), the lease among
+them.`
 
 // differ is what diff is told by its flags.
 type differ struct {
 	namespace, lease, account string
 	port                      uint16
 	format                    string
+
+	pods []v1.Pod // of the shadow, as far as the caller may list them
 }
 
 func newDiff(a *access) *cobra.Command {
@@ -80,10 +91,10 @@ func newDiff(a *access) *cobra.Command {
 		return found.Write(c.OutOrStdout())
 	}
 	f := c.Flags()
-	f.StringVar(&d.namespace, "shadow-namespace", metav1.NamespaceSystem, "the `NAMESPACE` of the shadow")
-	f.StringVar(&d.lease, "lease", "fairlead-shadow", "the `NAME` of the lease that the shadow holds")
-	f.StringVar(&d.account, "as-account", "fairlead-shadow-reader", "the service account of that namespace by whose `NAME` the shadow is asked")
-	f.Uint16Var(&d.port, "port", 10259, "the secure port of the shadow")
+	f.StringVar(&d.namespace, "shadow-namespace", "", "the `NAMESPACE` of the shadow (default: where its pods are found, or kube-system)")
+	f.StringVar(&d.lease, "lease", "", "the `NAME` of the lease that the shadow holds (default: that of its pods, or fairlead-shadow)")
+	f.StringVar(&d.account, "as-account", "", "the service account of that namespace by whose `NAME` the shadow is asked (default: the lease's name, with -reader behind it)")
+	f.Uint16Var(&d.port, "port", 0, "the secure port of the shadow (default: the port https of its pod, or 10259)")
 	f.StringVarP(&d.format, "output", "o", "text", "text or json")
 	_ = c.RegisterFlagCompletionFunc("output", cobra.FixedCompletions([]string{"text", "json"}, cobra.ShellCompDirectiveNoFileComp))
 	return c
@@ -97,6 +108,9 @@ func (d *differ) report(ctx context.Context, a *access) (*shadow.Report, error) 
 	}
 	client, err := dynamic.NewForConfig(config)
 	if err != nil {
+		return nil, err
+	}
+	if err := d.find(ctx, client); err != nil {
 		return nil, err
 	}
 	pod, err := d.leader(ctx, client)
@@ -119,6 +133,56 @@ func (d *differ) report(ctx context.Context, a *access) (*shadow.Report, error) 
 	return ask(ctx, "https://"+address+"/shadow", token)
 }
 
+// isShadow selects the pods of shadows, however they were installed. Their label app.kubernetes.io/name is the name of the lease, and of all else that belongs to one.
+const isShadow, nameLabel = "app.kubernetes.io/component=shadow", "app.kubernetes.io/name"
+
+// find finds the shadow that the flags leave open.
+func (d *differ) find(ctx context.Context, client dynamic.Interface) error {
+	list, err := client.Resource(pods()).Namespace(d.namespace).List(ctx, metav1.ListOptions{LabelSelector: isShadow})
+	if err != nil && !apierrors.IsForbidden(err) {
+		return fmt.Errorf("find the shadow: %w", err)
+	}
+	named := map[string]bool{}
+	for i := 0; err == nil && i < len(list.Items); i++ {
+		pod := v1.Pod{}
+		if err := runtime.DefaultUnstructuredConverter.FromUnstructured(list.Items[i].Object, &pod); err != nil {
+			return err
+		}
+		if name := pod.Labels[nameLabel]; d.lease == "" || name == d.lease {
+			d.pods = append(d.pods, pod)
+			named[pod.Namespace+"/"+name] = true
+		}
+	}
+	if len(named) > 1 {
+		return fmt.Errorf("there are several shadows, %s: say which by --shadow-namespace and --lease", strings.Join(slices.Sorted(maps.Keys(named)), ", "))
+	}
+	if len(d.pods) > 0 {
+		d.namespace, d.lease = d.pods[0].Namespace, d.pods[0].Labels[nameLabel]
+	}
+	d.namespace, d.lease = cmp.Or(d.namespace, metav1.NamespaceSystem), cmp.Or(d.lease, "fairlead-shadow")
+	d.account = cmp.Or(d.account, d.lease+"-reader")
+	return nil
+}
+
+// pod is the one whose process calls its host so: the host has the name of the pod, or of its node where that lends the pod its network.
+func (d *differ) pod(host string) string {
+	name := host
+	for i := range d.pods {
+		p := &d.pods[i]
+		if p.Name != host && !(p.Spec.HostNetwork && p.Spec.NodeName == host) {
+			continue
+		}
+		name = p.Name
+		for _, port := range p.Spec.Containers[0].Ports {
+			if port.Name == "https" && d.port == 0 {
+				d.port = uint16(port.ContainerPort)
+			}
+		}
+	}
+	d.port = cmp.Or(d.port, 10259)
+	return name
+}
+
 // leader is the pod that holds the lease: its host name begins who holds it.
 func (d *differ) leader(ctx context.Context, client dynamic.Interface) (string, error) {
 	object, err := client.Resource(coordinationv1.SchemeGroupVersion.WithResource("leases")).Namespace(d.namespace).Get(ctx, d.lease, metav1.GetOptions{})
@@ -126,16 +190,16 @@ func (d *differ) leader(ctx context.Context, client dynamic.Interface) (string, 
 	case apierrors.IsNotFound(err):
 		return "", fmt.Errorf("no shadow runs: there is no lease %s in namespace %s; --lease and --shadow-namespace name another", d.lease, d.namespace)
 	case apierrors.IsForbidden(err):
-		return "", fmt.Errorf("you may not see who leads; the role fairlead-diff in namespace %s is for who is to: %w", d.namespace, err)
+		return "", fmt.Errorf("you may not see who leads; the role %s-diff in namespace %s is for who is to: %w", d.lease, d.namespace, err)
 	case err != nil:
 		return "", err
 	}
 	holder, _, _ := unstructured.NestedString(object.Object, "spec", "holderIdentity")
-	pod, _, _ := strings.Cut(holder, "_")
-	if pod == "" {
+	host, _, _ := strings.Cut(holder, "_")
+	if host == "" {
 		return "", fmt.Errorf("nobody holds the lease %s/%s: no shadow leads for now", d.namespace, d.lease)
 	}
-	return pod, nil
+	return d.pod(host), nil
 }
 
 // tokenLasts is how many seconds a token is good for, the least that the API server gives.
@@ -151,9 +215,9 @@ func (d *differ) token(ctx context.Context, client dynamic.Interface) (string, e
 	given, err := client.Resource(v1.SchemeGroupVersion.WithResource("serviceaccounts")).Namespace(d.namespace).Create(ctx, request, metav1.CreateOptions{}, "token")
 	switch {
 	case apierrors.IsForbidden(err):
-		return "", fmt.Errorf("you may not ask in the name of %s/%s; the role fairlead-diff there is for who is to: %w", d.namespace, d.account, err)
+		return "", fmt.Errorf("you may not ask in the name of %s/%s; the role %s-diff there is for who is to: %w", d.namespace, d.account, d.lease, err)
 	case apierrors.IsNotFound(err):
-		return "", fmt.Errorf("there is no service account %s/%s; kube/deploy/plugin/diff.yaml has it: %w", d.namespace, d.account, err)
+		return "", fmt.Errorf("there is no service account %s/%s; the chart has it in mode shadow, and kube/deploy/plugin/diff.yaml: %w", d.namespace, d.account, err)
 	case err != nil:
 		return "", err
 	}
