@@ -123,7 +123,7 @@ func TestChartElsewhere(t *testing.T) {
 // TestChartShadow: in mode shadow the release has the role of a shadow, and a configuration that is one, under the lease of that role.
 func TestChartShadow(t *testing.T) {
 	kinds := []string{"ServiceAccount", "ClusterRole", "ClusterRoleBinding", "Role", "RoleBinding"}
-	ofUsers := objects(t, "api/roles.yaml")
+	ofUsers := append(objects(t, "api/roles.yaml"), objects(t, "plugin/roles.yaml")...)
 	roles := func(all []*unstructured.Unstructured) map[string]any {
 		return substance(t, slices.DeleteFunc(slices.Clone(all), func(o *unstructured.Unstructured) bool {
 			return !slices.Contains(kinds, o.GetKind()) || slices.ContainsFunc(ofUsers, func(r *unstructured.Unstructured) bool { return r.GetName() == o.GetName() })
@@ -171,6 +171,10 @@ func TestChartRefuses(t *testing.T) {
 		"config.apiVersion=fairlead.dev/v1":           "/config/apiVersion",
 		"arguments[0]=logging-format":                 "/arguments/0",
 		"resources.requests.cpu=null,resources.cpu=1": "cpu",
+		"recordings.claim.enabled=true":               "config.record.path names no folder",
+		"recordings.claim.enabled=true,config.record.path=/var/lib/fairlead/recording": "replicas is 2",
+		"recordings.claim.size=much":               "/recordings/claim/size",
+		"recordings.claim.accessMode=ReadOnlyMany": "/recordings/claim/accessMode",
 	} {
 		out, err := helm.Command(t.Context(), "template", "fairlead", "chart", "--set", set).CombinedOutput()
 		if err == nil || !bytes.Contains(out, []byte(where)) {
@@ -210,9 +214,48 @@ func TestDefinitionsAreKept(t *testing.T) {
 		}
 	}
 	for _, o := range rendered(t, "kube-system", "--set", "definitions.install=false") {
-		if o.GetKind() == "CustomResourceDefinition" || o.GetName() == "fairlead-view" {
+		if o.GetKind() == "CustomResourceDefinition" || o.GetName() == "fairlead-view" || o.GetName() == "fairlead-reader" {
 			t.Errorf("definitions.install=false has %s %s", o.GetKind(), o.GetName())
 		}
+	}
+}
+
+// TestChartKeepsRecordings: the claim has room for all the files that are kept, the program may write there, and it outlives the release.
+func TestChartKeepsRecordings(t *testing.T) {
+	var claim *corev1.PersistentVolumeClaim
+	var pod *corev1.PodSpec
+	for _, o := range rendered(t, "kube-system", "--values", "testdata/chart/one.values.yaml") {
+		text, err := kyaml.Marshal(o.Object)
+		if err != nil {
+			t.Fatal(err)
+		}
+		switch typed, _, _ := scheme.Codecs.UniversalDeserializer().Decode(text, nil, nil); typed := typed.(type) {
+		case *corev1.PersistentVolumeClaim:
+			claim = typed
+		case *appsv1.Deployment:
+			pod = &typed.Spec.Template.Spec
+			if typed.Spec.Strategy.Type != appsv1.RecreateDeploymentStrategyType {
+				t.Errorf("a pod would be replaced (%s) while the one before has the volume", typed.Spec.Strategy.Type)
+			}
+		}
+	}
+	if claim == nil || pod == nil {
+		t.Fatal("there is no claim, or no deployment")
+	}
+	record := config.Default().Record
+	if room := claim.Spec.Resources.Requests.Storage().Value(); room < record.MaxFileBytes*int64(record.MaxFiles+1) {
+		t.Errorf("the claim has %d bytes, for %d files and the next, of %d bytes each", room, record.MaxFiles, record.MaxFileBytes)
+	}
+	if claim.Annotations["helm.sh/resource-policy"] != "keep" {
+		t.Error("the claim goes with the release")
+	}
+	if group := pod.SecurityContext.FSGroup; group == nil || *group != *pod.SecurityContext.RunAsGroup {
+		t.Error("the volume is not of the program's group")
+	}
+	if !slices.ContainsFunc(pod.Volumes, func(v corev1.Volume) bool {
+		return v.PersistentVolumeClaim != nil && v.PersistentVolumeClaim.ClaimName == claim.Name && v.Name == "recording"
+	}) {
+		t.Errorf("the pod has not the claim: %+v", pod.Volumes)
 	}
 }
 
@@ -227,7 +270,7 @@ func TestKustomization(t *testing.T) {
 		t.Fatal(err)
 	}
 	var want []string
-	for _, pattern := range []string{"*.yaml", "api/*.yaml"} {
+	for _, pattern := range []string{"*.yaml", "api/*.yaml", "plugin/roles.yaml"} {
 		files, err := filepath.Glob(pattern)
 		if err != nil {
 			t.Fatal(err)
@@ -288,7 +331,7 @@ func render(t *testing.T, chart, namespace string, args ...string) []*unstructur
 func manifests(t *testing.T) []*unstructured.Unstructured {
 	t.Helper()
 	var all []*unstructured.Unstructured
-	for _, file := range []string{"rbac.yaml", "deployment.yaml", "api/roles.yaml"} {
+	for _, file := range []string{"rbac.yaml", "deployment.yaml", "api/roles.yaml", "plugin/roles.yaml"} {
 		all = append(all, objects(t, file)...)
 	}
 	files, err := filepath.Glob("api/fairlead.dev_*.yaml")
