@@ -35,12 +35,14 @@ func TestTiersAndReplicas(t *testing.T) {
 		c.must(err)
 	}
 	c.start(settings{profile: asksFairlead})
+	c.create(newPod("db", classed("gold"), cpu("1"))) // to which it is kept, as it runs from the first moment on
+	c.awaitBound(20*time.Second, 1)
 	gold := func(p *v1.Pod) { ofDeployment("a")(p); classed("gold")(p) }
 	c.create(several(2, "web", gold, cpu("1"))...)
-	c.awaitBound(20*time.Second, 2)
+	c.awaitBound(20*time.Second, 3)
 	nodes := map[string]bool{}
 	for _, p := range c.pods() {
-		nodes[p.Spec.NodeName] = true
+		nodes[p.Spec.NodeName] = nodes[p.Spec.NodeName] || p.Name != "db"
 	}
 	if !nodes["tier00000"] || !nodes["tier00001"] {
 		t.Errorf("the pods are on %v, want one on each node of the tier", nodes)
@@ -76,8 +78,9 @@ func TestTiersAndReplicas(t *testing.T) {
 		c.must(err)
 		class := &v1alpha1.ServiceClass{}
 		c.must(runtime.DefaultUnstructuredConverter.FromUnstructured(object.Object, class))
-		if s := class.Status; s.Workloads != 1 || len(s.Conditions) != 1 {
-			return fmt.Sprintf("that gold has one workload: %+v", s)
+		// web-2 has waited for all of its time.
+		if s := class.Status; s.Workloads != 2 || s.Kept != 1 || s.AtRisk != 1 || len(s.Conditions) != 1 {
+			return fmt.Sprintf("that gold has two workloads, is kept to one, and that the other is at risk: %+v", s)
 		}
 		return ""
 	})
