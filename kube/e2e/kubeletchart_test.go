@@ -137,7 +137,7 @@ func startTwoNodes(t *testing.T, bed *testbed.Bed, archive string) {
 	group, ctx := errgroup.WithContext(t.Context())
 	for _, start := range []func(context.Context) (*testbed.Kubelet, error){
 		bed.StartKubelet,
-		func(ctx context.Context) (*testbed.Kubelet, error) { return testbed.StartKubeletApart(ctx, bed) },
+		func(ctx context.Context) (*testbed.Kubelet, error) { return testbed.StartKubeletApart(ctx, bed, "") },
 	} {
 		group.Go(func() error {
 			k, err := start(ctx)

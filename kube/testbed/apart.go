@@ -15,8 +15,8 @@ import (
 // is everywhere, as this process listens at its address in that network, and hands on what comes to the API server in its own. A socket belongs to the network of the thread that
 // opened it, whoever uses it then, so that this takes one thread that has left, by which the kubelet is started, too.
 
-// StartKubeletApart is StartKubelet of a second node, in a network in which there is the API server and nothing else.
-func StartKubeletApart(ctx context.Context, b *Bed) (*Kubelet, error) {
+// StartKubeletApart is StartKubelet of a second node, in a network in which there is the API server and nothing else. More is what its configuration has beside what all have.
+func StartKubeletApart(ctx context.Context, b *Bed, more string) (*Kubelet, error) {
 	f := newForker()
 	l, err := f.leaveNetwork(b.ports.apiServer)
 	if err != nil {
@@ -28,7 +28,7 @@ func StartKubeletApart(ctx context.Context, b *Bed) (*Kubelet, error) {
 		f.close()
 		return l.Close()
 	}
-	k := &Kubelet{Name: "second-node", suffix: "-second", bed: b, forker: f, leave: leave}
+	k := &Kubelet{Name: "second-node", suffix: "-second", more: more, bed: b, forker: f, leave: leave}
 	started, err := k.start(ctx)
 	if err != nil && k.dir == "" { // Close does not know of it.
 		err = errors.Join(err, leave())

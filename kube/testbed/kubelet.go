@@ -27,6 +27,7 @@ import (
 type Kubelet struct {
 	Name   string // of the node
 	suffix string // of the names of its processes and their logs
+	more   string // of its configuration
 	bed    *Bed
 	forker forker // of its processes
 	dir    string // all that it writes, except logs
@@ -133,7 +134,7 @@ func (k *Kubelet) prepare() (err error) {
 			}
 		}
 	}
-	for _, folder := range []string{"run", "lib", "log", "cni"} {
+	for _, folder := range []string{"run", "lib", "log", "cni", staticFolder} {
 		if err := os.Mkdir(k.path(folder), 0o755); err != nil {
 			return fmt.Errorf("test bed: make the folders of the node: %w", err)
 		}
@@ -181,7 +182,19 @@ evictionHard: {memory.available: "0%%", nodefs.available: "0%%", nodefs.inodesFr
 imageGCHighThresholdPercent: 100
 resolvConf: ""
 volumePluginDir: %q
-`, k.bed.ports.kubelet, k.socket(), k.cgroup(), k.path("plugins"))
+staticPodPath: %q
+%s`, k.bed.ports.kubelet, k.socket(), k.cgroup(), k.path("plugins"), k.path(staticFolder), k.more)
+}
+
+// staticFolder has the manifests of pods that the kubelet runs by itself.
+const staticFolder = "static"
+
+// RunStatic has the kubelet run a pod that it was not told of by the API server.
+func (k *Kubelet) RunStatic(name string, manifest []byte) error {
+	if err := os.WriteFile(filepath.Join(k.path(staticFolder), name+".yaml"), manifest, 0o600); err != nil {
+		return fmt.Errorf("test bed: write the manifest of a static pod: %w", err)
+	}
+	return nil
 }
 
 // ready says why the node is not.
