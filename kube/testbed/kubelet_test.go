@@ -12,8 +12,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// A node with a running container leaves no process, mount, control group, file
-// or setting of the kernel; before, pods are started hot and cold. What it does while it lives, kube/e2e shows.
+// Nodes, of which one has a running container, leave no process, mount, control group, file
+// or setting of the kernel; before, pods are started hot and cold. What they do while they live, kube/e2e shows.
 func TestKubeletLeavesNothing(t *testing.T) {
 	SkipUnlessContainers(t)
 	before := settingsOfKernel(t)
@@ -23,6 +23,10 @@ func TestKubeletLeavesNothing(t *testing.T) {
 	}
 	defer b.Close() // The Close that counts is below.
 	k, err := b.StartKubelet(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	apart, err := StartKubeletApart(t.Context(), b, "")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -52,9 +56,11 @@ func TestKubeletLeavesNothing(t *testing.T) {
 	if err := b.Close(); err != nil {
 		t.Error(err)
 	}
-	for what, traces := range tracesOf(t, k) {
-		if len(traces) > 0 {
-			t.Errorf("%s stayed: %v", what, traces)
+	for _, node := range []*Kubelet{k, apart} {
+		for what, traces := range tracesOf(t, node) {
+			if len(traces) > 0 {
+				t.Errorf("%s of %s stayed: %v", what, node.Name, traces)
+			}
 		}
 	}
 	if d := cmp.Diff(before, settingsOfKernel(t)); d != "" {
