@@ -73,6 +73,8 @@ type Replica struct {
 	Arrivals []cluster.Time
 	// First is how long allocations took of requests that had not run yet, Again how long others did; each allocation draws one.
 	First, Again []cluster.Time
+	// Leave is how long runs went on that were told to leave; each eviction draws one.
+	Leave []cluster.Time
 	// Until is when the run ended.
 	Until cluster.Time
 }
@@ -90,7 +92,7 @@ func (r *Replica) Simulate(seed uint64) (Fared, error) {
 		open:    func() (trace.Source, error) { return r.open() },
 		trigger: r.Trigger, planner: sim.Zero, until: r.Until,
 		promise: &promise{classes: r.Classes, table: "google", overheads: "as measured", toTheEnd: true, world: sim.World{
-			Seed: seed, KeepWork: true, Overheads: sim.Overheads{Hot: r.Again, Cold: r.Again, First: r.First},
+			Seed: seed, KeepWork: true, Overheads: sim.Overheads{Hot: r.Again, Cold: r.Again, First: r.First, Leave: r.Leave},
 		}},
 	}
 	out, err := c.run(&Options{Seed: seed})
@@ -98,10 +100,35 @@ func (r *Replica) Simulate(seed uint64) (Fared, error) {
 		return Fared{}, fmt.Errorf("simulate the validation test: %w", err)
 	}
 	fared := Fared{Preemptions: out.run.Tasks.Preempted, Availability: map[string][]float64{}}
-	for _, k := range out.kept() {
-		fared.Availability[k.name] = k.rising
+	for i, accounts := range out.accounts {
+		for _, a := range accounts {
+			name := out.classes[i].Name
+			fared.Availability[name] = append(fared.Availability[name], r.availability(&a))
+		}
 	}
 	return fared, nil
+}
+
+// availability is the share of its time that a request had a place. While a run leaves it has that, and an account
+// counts it with starts: of these it is as much as leaving takes on average.
+func (r *Replica) availability(a *cluster.Account) float64 {
+	if a.Age() == 0 {
+		return 1
+	}
+	had := float64(a.Running)
+	if leave := meanTime(r.Leave); leave > 0 {
+		had += float64(a.Restarting) * leave / (leave + meanTime(r.Again))
+	}
+	return had / float64(a.Age())
+}
+
+// meanTime is the mean of times; 0 of none.
+func meanTime(times []cluster.Time) float64 {
+	sum := 0.0
+	for _, t := range times {
+		sum += float64(t)
+	}
+	return sum / float64(max(1, len(times)))
 }
 
 // open is the requests as they came.

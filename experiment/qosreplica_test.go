@@ -42,7 +42,7 @@ func TestReplicaAtAnotherPace(t *testing.T) {
 	}
 	for _, k := range want.kept() {
 		near := func(a, b float64) bool { return math.Abs(a-b) < 1e-6 }
-		if !slices.EqualFunc(got.Availability[k.name], k.rising, near) {
+		if !slices.EqualFunc(slices.Sorted(slices.Values(got.Availability[k.name])), k.rising, near) {
 			t.Errorf("%s has %v, want %v", k.name, got.Availability[k.name], k.rising)
 		}
 	}
@@ -68,5 +68,32 @@ func TestReplicaLater(t *testing.T) {
 	}
 	if _, err := ValidationRequests("v3", "", 1); err == nil {
 		t.Error("there is a test v3")
+	}
+}
+
+// TestReplicaOfThoseWhoLeaveLate: who is told to leave has its place until it is gone, and whoever comes waits for it.
+func TestReplicaOfThoseWhoLeaveLate(t *testing.T) {
+	r := Replica{
+		Policy: "qos", Trigger: ignoringOutcomes(asStored), Classes: ValidationClasses(asStored, 1),
+		First: []cluster.Time{0}, Again: []cluster.Time{cluster.Second}, Leave: []cluster.Time{3 * cluster.Second}, Until: 1_000 * cluster.Second,
+	}
+	for i := range 200 { // as many as there is room for
+		r.Requests, r.Arrivals = append(r.Requests, "bronze"), append(r.Arrivals, cluster.Time(i))
+	}
+	r.Requests, r.Arrivals = append(r.Requests, "gold"), append(r.Arrivals, 900*cluster.Second)
+	got, err := r.Simulate(1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if gold := got.Availability["gold"]; len(gold) != 1 || math.Abs(gold[0]-0.97) > 1e-9 {
+		t.Errorf("gold had %v of its time, want 97 of 100 s", gold)
+	}
+	lost := 0.0
+	for _, a := range got.Availability["bronze"] {
+		lost += 1_000 * (1 - a)
+	}
+	// One was evicted after 903 s, and others since for its sake, each of whom lets a place be empty for a second.
+	if want := float64(97 + got.Preemptions - 1); got.Preemptions < 2 || math.Abs(lost-want) > 2 {
+		t.Errorf("bronze lost %v s in %d preemptions, want %v", lost, got.Preemptions, want)
 	}
 }
