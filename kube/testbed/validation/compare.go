@@ -37,7 +37,8 @@ type Comparison struct {
 	// Bed is how many preemptions there were; Least and Most how many in simulations.
 	Bed, Least, Most int
 	Simulations      int
-	First, Again     []cluster.Time // how long starts took on the bed, rising
+	// First and Again are how long starts took on the bed, Leave how long pods went on that were told to leave; rising.
+	First, Again, Leave []cluster.Time
 }
 
 // ClassComparison is of one class.
@@ -59,7 +60,7 @@ func Compare(o Options, out *Outcome, simulations int) (*Comparison, error) {
 	if simulations < 1 {
 		return nil, fmt.Errorf("%d simulations: want one at least", simulations)
 	}
-	c := &Comparison{Bed: out.Preemptions, Simulations: simulations, First: rising(out.replica.First), Again: rising(out.replica.Again)}
+	c := &Comparison{Bed: out.Preemptions, Simulations: simulations, First: rising(out.replica.First), Again: rising(out.replica.Again), Leave: rising(out.replica.Leave)}
 	for i := range uint64(simulations) {
 		fared, err := perturbed(&out.replica, i, cluster.Second/cluster.Time(o.Pace)).Simulate(o.Seed + i)
 		if err != nil {
@@ -92,11 +93,11 @@ func perturbed(r *experiment.Replica, i uint64, distance cluster.Time) *experime
 // compare compares the classes.
 func (c *Comparison) compare(test string, out *Outcome, simulated *experiment.Fared) {
 	for _, b := range bounds() {
-		bed := slices.Sorted(slices.Values(out.Availability[b.class]))
+		bed := rising(out.Availability[b.class])
 		if b.test != test || len(bed) == 0 {
 			continue
 		}
-		of := ClassComparison{Name: b.class, Bed: bed, Simulated: simulated.Availability[b.class], Bound: b.most}
+		of := ClassComparison{Name: b.class, Bed: bed, Simulated: rising(simulated.Availability[b.class]), Bound: b.most}
 		contrast := report.Contrasted(of.Simulated, of.Bed)
 		of.Different, of.Apart = contrast.Chance(), contrast.Apart(b.most)
 		c.Classes = append(c.Classes, of)
@@ -124,7 +125,7 @@ func (c *Comparison) Write(w io.Writer) error {
 		within = "not within"
 	}
 	fmt.Fprintf(&b, "\nPreemptions: %d on the bed, %s the %d to %d of %d simulations.\n", c.Bed, within, c.Least, c.Most, c.Simulations)
-	fmt.Fprintf(&b, "Starts on the bed: %s; %s.\n", spread("first", c.First), spread("again", c.Again))
+	fmt.Fprintf(&b, "On the bed, starts: %s; %s; and %s.\n", spread("first", c.First), spread("again", c.Again), spread("leaving", c.Leave))
 	_, err := io.WriteString(w, b.String())
 	return err
 }

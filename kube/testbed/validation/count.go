@@ -19,11 +19,12 @@ type counter struct {
 	mu       sync.Mutex
 	requests map[string]*request
 	vacant   map[string][]time.Time // by node: when places came free that nobody has taken since, the first first
-	starts   starts
+	took     took
+	left     []time.Time // when pods were gone
 }
 
-// starts are how long requests took to run, from when they came and the place they got was free.
-type starts struct{ first, again []time.Duration }
+// took is how long requests took to run, from when they came and the place they got was free: the first time, and again.
+type took struct{ first, again []time.Duration }
 
 // request is how one fares.
 type request struct {
@@ -54,6 +55,7 @@ func (c *counter) see(pod *corev1.Pod, gone bool, now time.Time) {
 	case gone && r.pod == pod.UID:
 		r.pod, r.ran = "", r.ran+now.Sub(r.since)
 		r.preemptions++
+		c.left = append(c.left, now)
 		c.vacant[node] = append(c.vacant[node], now)
 	case !gone && node != "" && r.pod != pod.UID:
 		c.begin(r, node, now)
@@ -70,9 +72,9 @@ func (c *counter) begin(r *request, node string, now time.Time) {
 		}
 		c.vacant[node] = free[1:]
 	}
-	into := &c.starts.again
+	into := &c.took.again
 	if !r.began {
-		into, r.began = &c.starts.first, true
+		into, r.began = &c.took.first, true
 	}
 	*into = append(*into, now.Sub(from))
 }
@@ -97,4 +99,20 @@ func (c *counter) came() []string {
 	}
 	slices.SortFunc(names, func(a, b string) int { return c.requests[a].came.Compare(c.requests[b].came) })
 	return names
+}
+
+// together is how far apart pods are gone that were told to leave at once.
+const together = 100 * time.Millisecond
+
+// leaving is how long pods went on that were told to leave, but for the first that left of those that were told together: what a watch shows of it.
+func (c *counter) leaving() []time.Duration {
+	var all []time.Duration
+	first := 0
+	for i, at := range c.left {
+		if i > 0 && at.Sub(c.left[i-1]) > together {
+			first = i
+		}
+		all = append(all, at.Sub(c.left[first]))
+	}
+	return all
 }

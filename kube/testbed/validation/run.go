@@ -249,7 +249,7 @@ func (c *counter) outcome(requests []string, began, end time.Time) Outcome {
 		out.replica.Requests = append(out.replica.Requests, promise)
 		out.replica.Arrivals = append(out.replica.Arrivals, cluster.Time(r.came.Sub(began).Microseconds()))
 	}
-	out.replica.First, out.replica.Again = micros(c.starts.first), micros(c.starts.again)
+	out.replica.First, out.replica.Again, out.replica.Leave = micros(c.took.first), micros(c.took.again), micros(c.leaving())
 	out.replica.Until = cluster.Time(end.Sub(began).Microseconds())
 	return out
 }
