@@ -81,7 +81,7 @@ func perturbed(r *experiment.Replica, i uint64, distance cluster.Time) *experime
 	if i == 0 {
 		return &moved
 	}
-	chance := rand.New(rand.NewPCG(i, 0xA221)) //nolint:gosec // no secret
+	chance := rand.New(rand.NewPCG(i, 0xA221))
 	moved.Arrivals = slices.Clone(r.Arrivals)
 	for at := range moved.Arrivals {
 		moved.Arrivals[at] = max(0, moved.Arrivals[at]+cluster.Time(chance.Int64N(int64(distance/5)+1))-distance/10)
