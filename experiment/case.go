@@ -59,6 +59,7 @@ type promise struct {
 	table     string // what the result calls the classes; empty is google
 	world     sim.World
 	overheads string // the same in words
+	toTheEnd  bool   // accounts are those of the end of the run, not of its last round
 }
 
 // outcome is a run that was done.
@@ -112,6 +113,9 @@ func (c *simulation) run(o *Options) (outcome, error) {
 	var kept promised
 	if p := c.promise; p != nil {
 		config.Classes, config.World, config.Finished = p.classes, p.world, kept.take
+		if p.toTheEnd {
+			kept.until = c.until
+		}
 	}
 	var waiting *waits
 	if c.waits {

@@ -16,6 +16,7 @@ type promised struct {
 	classes     []cluster.Class
 	accounts    [][]cluster.Account
 	allocations int64
+	until       cluster.Time // to which they are counted; 0: to the last event
 }
 
 // take takes the accounts out of a run that has ended.
@@ -25,7 +26,7 @@ func (p *promised) take(end sim.Ending) {
 	p.accounts = make([][]cluster.Account, len(p.classes))
 	for row := range s.TaskRows() {
 		if t := s.Task(cluster.TaskID(row)); t.Phase != cluster.Absent {
-			p.accounts[t.Class] = append(p.accounts[t.Class], t.Account.At(s.Now(), t.Phase))
+			p.accounts[t.Class] = append(p.accounts[t.Class], t.Account.At(max(s.Now(), p.until), t.Phase))
 		}
 	}
 }

@@ -57,11 +57,10 @@ func (v *validation) lastHost() int64 {
 
 // open is the requests in a random order.
 func (s *setting) open(seed uint64) trace.Source {
-	source := s.test.shuffled(seed)
+	r := s.test.shuffled(seed)
 	if !s.unequal {
-		return source
+		return r
 	}
-	r := source.(*requests)
 	r.hosts.Hosts = unequalHosts
 	given := &sized{requests: r, last: s.test.lastHost(), chance: rand.New(rand.NewPCG(seed, 0x512e)), left: map[int32][]int64{}}
 	for _, priority := range []int32{goldPriority, silverPriority, bronzePriority} {

@@ -51,7 +51,7 @@ func (v *validation) stored(data string) (trace.Source, error) {
 }
 
 // shuffled is the same construction in a random order.
-func (v *validation) shuffled(seed uint64) trace.Source {
+func (v *validation) shuffled(seed uint64) *requests {
 	hosts := qos.Default()
 	s := &requests{hosts: hosts}
 	for _, c := range []struct {

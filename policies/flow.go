@@ -42,7 +42,7 @@ func flows() []Info {
 		},
 		{
 			Name: "qos-flow", What: "all waiting tasks at once, by slack to what was promised and importance; evicts the less urgent, but nobody who has just come",
-			From: "QoS-driven scheduling, JISA 2020, as prices of a flow", Family: Flow, PricesNodes: true, Evicts: true,
+			From: "QoS-driven scheduling, JISA 2020, as prices of a flow", Family: Flow, PricesNodes: true, Evicts: true, TakesTurns: true,
 			Options: []Option{Solver()}, Make: Modelled("qos-flow", func(Options) flow.Model { return slack.New(slack.Standard()) }, flow.Spread, flow.Preempt),
 		},
 		{

@@ -80,6 +80,9 @@ type Info struct {
 	Ties func(Ties) Ties
 	// Evicts says that the policy evicts tasks to make room; see KeepRunning.
 	Evicts bool
+	// TakesTurns says that it has tasks take turns where there is not enough for all, so that one is evicted soon after
+	// others were for it; the overhead budgets of classes bound that.
+	TakesTurns bool
 	// When is the trigger that the policy wants where nothing else is asked for.
 	When sched.Trigger
 	// PricesNodes says that nodes are dearer to it, or score less, that do not meet what tasks prefer (cluster.Shape.Prefers).

@@ -13,7 +13,7 @@ func queues() []Info {
 	var all []Info
 	for _, p := range queue.Policies() {
 		all = append(all, Info{
-			Name: p.Name, What: p.What, From: p.From, Family: Queue, Ties: p.Ties, Evicts: p.Evicts, PricesNodes: p.PricesNodes, PricesCompany: p.PricesCompany, When: p.When,
+			Name: p.Name, What: p.What, From: p.From, Family: Queue, Ties: p.Ties, Evicts: p.Evicts, TakesTurns: p.TakesTurns, PricesNodes: p.PricesNodes, PricesCompany: p.PricesCompany, When: p.When,
 			Options: []Option{TieBreak()},
 			Make: func(o Options) (sched.Policy, error) {
 				return queue.New(p.Name, queue.Options{

@@ -33,6 +33,8 @@ type Info struct {
 	Ties func(book.Ties) book.Ties
 	// Evicts says that the policy evicts tasks to make room.
 	Evicts bool
+	// TakesTurns says that it does so by turns where there is not enough for all.
+	TakesTurns bool
 	// PricesNodes says that nodes score less that do not meet what tasks prefer (cluster.Shape.Prefers).
 	PricesNodes bool
 	// PricesCompany says the same of nodes that do not offer the company that soft constraints ask for.
@@ -68,7 +70,7 @@ func packers() []Info {
 		},
 		{
 			Name: "qos", What: "by slack to the promised availability, and evicts those with more",
-			From: "QoS-driven scheduling, JISA 2020, algorithm 1", Evicts: true,
+			From: "QoS-driven scheduling, JISA 2020, algorithm 1", Evicts: true, TakesTurns: true,
 			When: sched.Trigger{Watchdog: 30 * cluster.Second, IgnoreOutcomes: true},
 			make: newQoS,
 		},

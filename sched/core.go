@@ -119,7 +119,7 @@ func (c *Core) Observe(now cluster.Time, in []cluster.Event, out []Decision) ([]
 				c.markLanesDirty()
 			}
 			c.copies.update(c.state, e)
-			outside = outside || !outcome(e)
+			outside = outside || !outcome(&c.ledger, e)
 		case errors.Is(err, cluster.ErrOrphan):
 			run := e.(cluster.TaskStarted)
 			c.counts.Orphans++
@@ -145,11 +145,16 @@ func (c *Core) Observe(now cluster.Time, in []cluster.Event, out []Decision) ([]
 }
 
 // outcome reports whether the event is what came of a decision, or says nothing of
-// what there is room for.
-func outcome(e cluster.Event) bool {
-	switch e.(type) {
+// what there is room for. That whom an eviction lets wait is gated meanwhile, since it comes back as
+// another pod, is what came of that.
+func outcome(l *Ledger, e cluster.Event) bool {
+	switch e := e.(type) {
 	case cluster.TaskStarted, cluster.TaskLeft, cluster.BindRefused, cluster.EvictRefused, cluster.TaskProtected, cluster.TaskGuarded, cluster.BudgetChanged, cluster.UsageReported:
 		return true
+	case cluster.TaskGated:
+		return l.displaced(e.Task, e.Seq)
+	case cluster.TaskUngated:
+		return l.displaced(e.Task, e.Seq)
 	default: // comes from outside
 		return false
 	}

@@ -53,3 +53,54 @@ func TestIgnoreOutcomes(t *testing.T) {
 		step(61*second, 1-outcomes, cluster.TaskEnded{Task: 0, Seq: 1})
 	}
 }
+
+// taker places whoever waits on the first node, and evicts whoever is there.
+type taker struct{ idle }
+
+func (taker) Plan(t *sched.Trial, _ *sched.Changed, _ int64, out *sched.Plan) {
+	s := t.View()
+	for waits := range cluster.TaskID(s.TaskRows()) {
+		if s.Task(waits).Phase != cluster.Waiting {
+			continue
+		}
+		for _, runs := range s.TasksOn(0) {
+			out.Add(sched.Action{Kind: sched.Evict, Task: runs, Attempt: s.Task(runs).Attempt})
+		}
+		out.Add(sched.Action{Kind: sched.Place, Task: waits, Attempt: s.Task(waits).Attempt, Node: 0})
+		out.Close()
+		return
+	}
+}
+
+// TestWhomAnEvictionLetsWaitIsNoCause: on Kubernetes who was evicted is gated until its owner has made another pod. For a lane that ignores outcomes that is one, and the
+// task waits for the watchdog; what happens to others is a cause, and so is what happens to the task when it has had another place.
+func TestWhomAnEvictionLetsWaitIsNoCause(t *testing.T) {
+	const second = cluster.Second
+	s := cluster.NewState([]cluster.Kind{{Name: "cpu"}}, []cluster.Class{{Name: "all"}})
+	core, err := sched.New(s, sched.Lane{Name: "l", Policy: taker{}, When: sched.Trigger{Watchdog: 30 * second, IgnoreOutcomes: true}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	step := func(at cluster.Time, want int64, in ...cluster.Event) {
+		t.Helper()
+		before := core.Counts().Rounds
+		if _, _, err := core.Step(at, in, nil); err != nil {
+			t.Fatal(err)
+		}
+		if got := core.Counts().Rounds - before; got != want {
+			t.Errorf("%d rounds at %v, want %d", got, at, want)
+		}
+	}
+	step(0, 1,
+		cluster.NodeAdded{Node: 0, Spec: cluster.NodeSpec{Name: "n", Capacity: cluster.Vector{1}}}, cluster.JobSubmitted{Job: 0},
+		cluster.ShapeDefined{Shape: 0, Spec: cluster.Shape{Demand: cluster.Vector{1}}}, cluster.TaskSubmitted{Task: 0, Seq: 1, Job: 0})
+	step(1*second, 0, cluster.TaskStarted{Task: 0, Attempt: 1, Node: 0})
+	step(2*second, 1, cluster.TaskSubmitted{Task: 1, Seq: 2, Job: 0})
+	step(3*second, 0, cluster.TaskLeft{Task: 0, Attempt: 1}, cluster.TaskGated{Task: 0, Seq: 1})
+	step(4*second, 0, cluster.TaskStarted{Task: 1, Attempt: 1, Node: 0}, cluster.TaskUngated{Task: 0, Seq: 1})
+	step(31*second, 0)
+	step(32*second, 1)
+	step(33*second, 0, cluster.TaskLeft{Task: 1, Attempt: 1}, cluster.TaskGated{Task: 1, Seq: 2}, cluster.TaskStarted{Task: 0, Attempt: 2, Node: 0})
+	step(34*second, 0, cluster.TaskLeft{Task: 0, Attempt: 2}, cluster.TaskGated{Task: 0, Seq: 1}) // somebody has deleted it, and nobody waits
+	step(35*second, 1, cluster.TaskUngated{Task: 0, Seq: 1})
+}

@@ -50,6 +50,9 @@ type Ledger struct {
 	needless []int32
 	// unplaced counts evictions without a placement, see Counts.
 	unplaced int64
+	// evicted are, by task row, one more than the seq of a task that an eviction lets wait, until it has
+	// another place.
+	evicted []cluster.Seq
 }
 
 // entry is one action of an open bundle.
@@ -146,6 +149,9 @@ func (l *Ledger) enter(s *cluster.View, bundle []Action, decisions []Decision) {
 
 // enterPlacement writes down a placement, unless the bundle itself has undone it.
 func (l *Ledger) enterPlacement(id int32, t cluster.TaskID, task *cluster.Task) {
+	if l.displaced(t, task.Seq) {
+		l.evicted[t] = 0
+	}
 	if before := l.at(l.coming, t); before != 0 { // it was promised another place
 		l.close(before, undone)
 	}

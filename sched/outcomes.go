@@ -36,8 +36,24 @@ func (l *Ledger) followEviction(i int32, task *cluster.Task, s *cluster.View) {
 	case task.Phase == cluster.Absent || task.Phase == cluster.Running && task.Attempt == e.attempt || !s.NodeLive(e.node):
 		l.close(i, undone)
 	default:
+		if task.Phase == cluster.Waiting {
+			l.displace(e.task, e.seq)
+		}
 		l.close(i, done)
 	}
+}
+
+// displace notes that an eviction lets the task wait.
+func (l *Ledger) displace(t cluster.TaskID, seq cluster.Seq) {
+	for int(t) >= len(l.evicted) {
+		l.evicted = append(l.evicted, 0)
+	}
+	l.evicted[t] = seq + 1
+}
+
+// displaced reports whether it was an eviction that lets the task wait.
+func (l *Ledger) displaced(t cluster.TaskID, seq cluster.Seq) bool {
+	return int(t) < len(l.evicted) && l.evicted[t] == seq+1
 }
 
 func (l *Ledger) followPlacement(i int32, task *cluster.Task) {

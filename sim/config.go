@@ -100,9 +100,9 @@ type World struct {
 
 // Overheads are samples of how long an allocation takes: Hot where the task
 // ran on the node before, Cold elsewhere, First for a task that never ran, where
-// that differs from Cold. Each allocation draws one; an empty list is no time at
-// all.
-type Overheads struct{ Hot, Cold, First []cluster.Time }
+// that differs from Cold; and Leave of how long a run works on that was told to leave.
+// Each allocation, and each eviction, draws one; an empty list is no time at all.
+type Overheads struct{ Hot, Cold, First, Leave []cluster.Time }
 
 // Add adds a sample to the list of that name, hot, cold or first.
 func (o *Overheads) Add(name string, t cluster.Time) error {

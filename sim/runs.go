@@ -161,6 +161,7 @@ func (r *runs) evict(d sched.Decision) {
 	if own {
 		r.budgets.leave(d.Task)
 	}
+	leaves := r.planner.effectiveAt() + r.dice.sample(r.world.Overheads.Leave)
 	switch {
 	case (own || orphaned) && r.dice.falls(faults.EvictLate):
 		if own {
@@ -168,8 +169,8 @@ func (r *runs) evict(d sched.Decision) {
 			r.happens(rests, t)
 		}
 		r.kernel.set(timer{at: r.planner.effectiveAt() + r.dice.about(faults.grace()), kind: runLeaves, task: d.Task, attempt: d.Attempt})
-	case r.planner.effectiveAt() > r.kernel.now:
-		r.kernel.set(timer{at: r.planner.effectiveAt(), kind: runLeaves, task: d.Task, attempt: d.Attempt})
+	case leaves > r.kernel.now:
+		r.kernel.set(timer{at: leaves, kind: runLeaves, task: d.Task, attempt: d.Attempt})
 	default:
 		r.leave(d.Task, d.Attempt)
 	}

@@ -106,3 +106,15 @@ func TestRefusedBundlesAreCounted(t *testing.T) {
 		}
 	})
 }
+
+// TestWhoTakesTurns: the world knows of which profiles the pods take turns.
+func TestWhoTakesTurns(t *testing.T) {
+	for _, info := range policies.All() {
+		c := config.Default()
+		c.Profiles[0].Policy = chosen.Policy{Name: info.Name}
+		want := info.Name == "qos" || info.Name == "qos-flow"
+		if got := evictions(Options{Config: c})[config.DefaultSchedulerName].TakesTurns; got != want {
+			t.Errorf("%s has pods take turns: %v, want %v", info.Name, got, want)
+		}
+	}
+}

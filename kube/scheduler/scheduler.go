@@ -181,6 +181,9 @@ func evictions(o Options) map[string]world.Evictions {
 			continue
 		}
 		e := world.Evictions{Pace: world.Pace(p.Evictions.Pace), Moves: world.Pace(p.Evictions.Moves), BestEffort: p.Evictions.Budgets == config.BestEffort, ExemptSystem: p.Evictions.ExemptSystem}
+		if info, err := o.known().Find(p.Policy.Name); err == nil {
+			e.TakesTurns = info.TakesTurns
+		}
 		if p.SchedulerName == v1.DefaultSchedulerName {
 			e.Others = uint8(lane + 1)
 		}

@@ -33,6 +33,8 @@ type Evictions struct {
 	BestEffort bool
 	// ExemptSystem says that pods of the system's priorities are never evicted.
 	ExemptSystem bool
+	// TakesTurns says that the policy has pods take turns, by which one is evicted soon after others were for it: that is not in vain.
+	TakesTurns bool
 }
 
 // Pace is how fast pods may be asked to go.
@@ -384,7 +386,11 @@ func (x *Exits) seeEnding(p *Pod) {
 // departed forgets that the pod was leaving: it has left, or its node is not known.
 func (x *Exits) departed(p *Pod) {
 	if p.exit.requested {
-		x.of(p).of(p).out--
+		e := x.of(p)
+		e.of(p).out--
+		if e.TakesTurns {
+			p.exit.others = 0
+		}
 		x.storm.leaves(x.journal.now, p.exit.others)
 	}
 	x.guards.leave(p)

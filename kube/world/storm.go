@@ -4,7 +4,7 @@ import "fairlead.dev/fairlead/cluster"
 
 // This file stops storms of evictions. Pods leave so that others run; where they leave in vain, more of it makes nothing better, whatever the cause is, and each
 // costs somebody's work. An eviction is in vain if nobody came to the room in the end, as the core counts it, or if it is of a pod for which others
-// were told to leave shortly before. That happens now and then: a pod is deleted while it waits for its room, or one that is still more important comes. Where it
+// were told to leave shortly before, unless its policy has pods take turns. That happens now and then: a pod is deleted while it waits for its room, or one that is still more important comes. Where it
 // happens often, and to most, nobody is told to leave for a while, and the next time for twice as long. What was decided waits, and is taken back when nobody waits for
 // it any more. That an owner makes another pod in place of one that left is nothing of the kind.
 

@@ -3,6 +3,8 @@ package world
 import (
 	"testing"
 
+	v1 "k8s.io/api/core/v1"
+
 	"fairlead.dev/fairlead/cluster"
 )
 
@@ -61,5 +63,20 @@ func TestStorm(t *testing.T) {
 	vain(mostInVain + 1)
 	if left, _ := s.Stopped(now); left != shortestStop {
 		t.Errorf("after an hour, under a new core: stopped for %v, want %v", left, shortestStop)
+	}
+}
+
+// TestTurnsAreNotInVain: that a pod leaves for which others have just left is in vain, but where the policy has pods take turns.
+func TestTurnsAreNotInVain(t *testing.T) {
+	for _, turns := range []bool{false, true} {
+		x := &Exits{journal: &journal{now: cluster.Hour}, budgets: map[string]*budget{ours: {Evictions: Evictions{TakesTurns: turns}}}}
+		for range mostInVain + 1 {
+			p := &Pod{sight: sight{object: &v1.Pod{Spec: v1.PodSpec{SchedulerName: ours}}}, Ours: true}
+			p.exit.requested, p.exit.others = true, x.journal.now
+			x.departed(p)
+		}
+		if _, times := x.storm.Stopped(x.journal.now); times > 0 == turns {
+			t.Errorf("where pods take turns (%v), evictions were stopped %d times", turns, times)
+		}
 	}
 }
