@@ -196,6 +196,7 @@ func (s *Scheduler) Start(ctx context.Context) {
 	s.intake.coscheduling.start(ctx)
 	s.intake.serviceClasses.start(ctx)
 	s.intake.constraints.start(ctx)
+	s.intake.autoscalers.start(ctx)
 }
 
 // Unlisted are the types of objects that the informers have not listed yet, by name.

@@ -28,7 +28,7 @@ func accounting(t *testing.T, client *dynamic.Interface) func(*Options) {
 	gold := serviceClass(t, "gold", 9, `{importance: 1, availability: "0.9", default: true}`)
 	return func(o *Options) {
 		*client = dynamicfake.NewSimpleDynamicClientWithCustomListKinds(runtime.NewScheme(), map[schema.GroupVersionResource]string{
-			ServiceClasses(): "ServiceClassList", WorkloadAccounts(): "WorkloadAccountList",
+			ServiceClasses(): "ServiceClassList", WorkloadAccounts(): "WorkloadAccountList", Autoscalers(): "VerticalPodAutoscalerList",
 		}, gold)
 		o.ServiceClasses, o.WorkloadAccounts = *client, *client
 	}

@@ -38,6 +38,7 @@ func refusalLasts(byNode bool) Backoff {
 type elastic struct {
 	object *v1.Pod
 	by     sizes.Factors
+	owner  string       // the autoscaler that sets its size; empty if none does
 	span   *sizes.Range // of its containers; nil of a pod that stays as it is
 	why    error        // why it does
 	// least and most are what it may take of a node, and taken what upstream counts, beside what others than its containers take.
@@ -124,13 +125,17 @@ func (s *shapes) elastic(p *Pod) *elastic {
 	if p.info != nil { // what is seen of it while its bind is out counts only once the outcome is known
 		object = p.info.Pod
 	}
-	if e := p.elastic; e != nil && e.object == object && e.by == by {
+	owner := s.autoscalers.owner(object)
+	if e := p.elastic; e != nil && e.object == object && e.by == by && e.owner == owner {
 		return e
 	}
-	e := &elastic{object: object, by: by}
-	if s.fixed != "" {
+	e := &elastic{object: object, by: by, owner: owner}
+	switch {
+	case s.fixed != "":
 		e.why = errors.New(s.fixed)
-	} else {
+	case owner != "":
+		e.why = fmt.Errorf("the VerticalPodAutoscaler %s owns its size", owner)
+	default:
 		e.span, e.why = sizes.Of(object, by)
 	}
 	if e.span != nil {

@@ -7,8 +7,10 @@ import (
 	"strings"
 	"testing"
 
+	appsv1 "k8s.io/api/apps/v1"
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	kyaml "sigs.k8s.io/yaml"
 
@@ -527,6 +529,83 @@ func TestOwnersMarkAlone(t *testing.T) {
 	r.seePod(mustPod(t, "pod c cpu=2500m"))
 	r.spin(3, atOnce)
 	r.wantCPU("a", 1000, 1000)
+}
+
+// A VerticalPodAutoscaler owns the pods of what it targets from when it is there on, whether they wait or run, and until it is gone or aims at something else; a pod of several is said to be of the first.
+func TestAutoscalerOwnsItsTarget(t *testing.T) {
+	r := elasticRig(t)
+	says := map[string]string{}
+	notes := func(c *Change) (string, bool) {
+		if says[c.Object.Name] = c.Says.Message; c.To != nil {
+			return "", false
+		}
+		pod := r.pods[c.Object.UID].DeepCopy()
+		pod.Status.Conditions = append(slices.DeleteFunc(pod.Status.Conditions, func(o v1.PodCondition) bool { return o.Type == c.Says.Type }), c.Says)
+		r.seePod(pod)
+		return "", false
+	}
+	aim := func(name, kind, at string) {
+		target := Workload{"default", kind, at}
+		if at == "" {
+			target = Workload{}
+		}
+		SeeAutoscaler(r.world, types.NamespacedName{Namespace: "default", Name: name}, target)
+	}
+	grows := " label=fairlead.dev/class=elastic"
+	r.seePod(mustPod(t, "pod a cpu=400m kind=StatefulSet owner=web"+grows))
+	r.seePod(mustPod(t, "pod b cpu=400m kind=StatefulSet owner=other"+grows))
+	r.spin(3, notes)
+	r.wantCPU("a", 1200, 1200)
+
+	aim("vpa", "statefulset", "web")
+	aim("vpa-2", "statefulset", "web")
+	aim("elsewhere", "deployment", "other")
+	if a := r.world.pods.byUID["uid-a"]; a.growth != nil {
+		t.Fatal("a pod of a VerticalPodAutoscaler may grow")
+	}
+	r.seePod(mustPod(t, "pod c cpu=400m kind=StatefulSet owner=web"+grows))
+	r.spin(3, notes)
+	want := "It stays as it is, though ServiceClass elastic has sizes: the VerticalPodAutoscaler vpa owns its size."
+	for _, name := range []string{"a", "c"} {
+		if !strings.HasPrefix(says[name], want) {
+			t.Errorf("pod %s says %q, want %q", name, says[name], want)
+		}
+	}
+	r.wantCPU("a", 1200, 1200)
+	r.wantCPU("b", 1200, 1200)
+	r.wantCPU("c", 400, 400)
+
+	aim("vpa", "statefulset", "")
+	r.spin(3, notes)
+	r.wantCPU("c", 400, 400)
+	aim("vpa-2", "statefulset", "third")
+	r.spin(3, atOnce)
+	r.wantCPU("c", 1200, 1200)
+}
+
+// A target is the controller of a pod, or as far as names say the controller of that.
+func TestTargetsOfAPod(t *testing.T) {
+	for _, test := range []struct{ kind, owner, hash, want string }{
+		{"StatefulSet", "db", "", "statefulset/db statefulset/db"},
+		{"ReplicaSet", "web-7d9", "7d9", "replicaset/web-7d9 deployment/web"},
+		{"ReplicaSet", "web", "", "replicaset/web replicaset/web"},
+		{"Job", "backup-29000000", "", "job/backup-29000000 job/backup-29000000 cronjob/backup"},
+		{"Job", "once", "", "job/once job/once"},
+		{"", "", "", ""},
+	} {
+		pod := mustPod(t, "pod a cpu=1")
+		if pod.OwnerReferences = nil; test.kind != "" {
+			pod.OwnerReferences = []metav1.OwnerReference{{Kind: test.kind, Name: test.owner, Controller: new(true)}}
+			pod.Labels = map[string]string{appsv1.DefaultDeploymentUniqueLabelKey: test.hash}
+		}
+		var got []string
+		for _, w := range targetsOf(pod) {
+			got = append(got, w.Kind+"/"+w.Name)
+		}
+		if text := strings.Join(got, " "); text != test.want {
+			t.Errorf("a pod of %s %s is of %q, want %q", test.kind, test.owner, text, test.want)
+		}
+	}
 }
 
 // What fails while sizes are seen to is blamed on the pod that it is about.

@@ -104,7 +104,7 @@ func New(j *judge.Judge, o Options) *World {
 	for _, p := range o.Prices {
 		rules.wishes = rules.wishes || p.Company
 	}
-	shapes := &shapes{journal: journal, judge: j, columns: columns, nodes: nodes, sets: sets, rules: rules, prices: func(schedulerName string) Prices { return o.Prices[schedulerName] }}
+	shapes := &shapes{journal: journal, judge: j, columns: columns, nodes: nodes, sets: sets, rules: rules, prices: func(schedulerName string) Prices { return o.Prices[schedulerName] }, autoscalers: newAutoscalers()}
 	slots := &slots{journal: journal, classes: &classes{journal: journal, promises: promises.Open(nil), labelsOf: rules.labelsOf, ledger: &Ledger{journal: journal, times: o.Times, workloads: map[Workload]*workload{}, idle: map[string]int{}}}, shapes: shapes, services: services{}}
 	rules.retag, rules.standing.rules = slots.retag, rules
 	queue := &queue{journal: journal, pods: pods, sets: sets, room: math.MaxInt}
