@@ -172,14 +172,39 @@ func (c *Class) Owed(a cluster.Account, work cluster.Time) cluster.Time {
 	return min(cluster.Time(owed), work)
 }
 
-// CreditFor is the share of the price of what was promised that a task of the class with
+// Demand is what a task asks for of the priced kind, of which PerUnit quantities are one
+// unit, and for how long it works at most. A copy runs beside the first of its kind.
+type Demand struct {
+	Quantity, PerUnit int64
+	Work              cluster.Time
+	Copy              bool
+}
+
+// Cost is what a task of the class with that account owes for the time for which it ran with
+// what it asks for.
+func (c *Class) Cost(a cluster.Account, d Demand) Money {
+	return c.Price.Charge(wide.Product(d.Quantity, int64(a.Running)), d.PerUnit, d.Copy).Sum()
+}
+
+// Refund is what a task of the class with that account gets back: a share of the price of
+// what was promised to it, which is what it asks for, for as long as it was promised to run.
+// So it may be more than what it owes.
+func (c *Class) Refund(credits []Credit, a cluster.Account, d Demand) Money {
+	back := c.creditFor(credits, a)
+	if back == 0 {
+		return 0
+	}
+	owed := wide.Product(d.Quantity, int64(c.Owed(a, d.Work)))
+	return c.Price.Charge(owed, d.PerUnit, d.Copy).Sum().Part(back)
+}
+
+// creditFor is the share of the price of what was promised that a task of the class with
 // that account gets back.
-func (t *Table) CreditFor(id cluster.ClassID, a cluster.Account) cluster.Share {
-	c := &t.Classes[id]
+func (c *Class) creditFor(credits []Credit, a cluster.Account) cluster.Share {
 	if !c.Promises() || c.Kept(a) {
 		return 0
 	}
-	for _, credit := range t.Credits {
+	for _, credit := range credits {
 		if c.attained(a, credit.Attained) {
 			return credit.Back
 		}

@@ -94,7 +94,7 @@ func TestCredits(t *testing.T) {
 		{2, cluster.Hour, cluster.Hour, 0},
 		{2, cluster.Hour, cluster.Hour + 1, cluster.Whole / 10},
 	} {
-		if back := table.CreditFor(c.class, account(c.running, c.waiting)); back != c.back {
+		if back := table.Classes[c.class].creditFor(table.Credits, account(c.running, c.waiting)); back != c.back {
 			t.Errorf("%s, %d running and %d waiting: %v given back, want %v", table.Classes[c.class].Name, c.running, c.waiting, back, c.back)
 		}
 	}

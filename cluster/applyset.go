@@ -121,6 +121,7 @@ func (s *State) shapeDefined(e ShapeDefined) error {
 	row.needs = NeedsOf(s.devices, e.Spec.Demand)
 	row.roles = s.rolesOf(row.Tags)
 	s.shape[e.Shape] = row
+	s.numbers.ofShape(&row, 1)
 	if s.constraints != nil && s.constraints.index != nil {
 		s.constraints.index.addShape(e.Shape, row.Tags)
 	}
@@ -150,6 +151,7 @@ func (s *State) shapeForgotten(e ShapeForgotten) error {
 	if s.constraints != nil && s.constraints.index != nil {
 		s.constraints.index.dropShape(e.Shape, s.shape[e.Shape].Tags)
 	}
+	s.numbers.ofShape(&s.shape[e.Shape], -1)
 	s.shape[e.Shape] = shapeRow{}
 	s.log.note(Shapes, uint32(e.Shape))
 	return nil

@@ -233,8 +233,8 @@ func (v checker) checkTasks() error {
 // checkNumbers compares what is counted of tasks with what there is.
 func (v checker) checkNumbers(inPhase [phases]int, jobTasks, shapeTasks []int32) error {
 	for p := Gated; p < phases; p++ {
-		if v.inPhase[p] != inPhase[p] {
-			return fmt.Errorf("%d tasks %s, counted %d", v.inPhase[p], p, inPhase[p])
+		if v.numbers.phase[p] != inPhase[p] {
+			return fmt.Errorf("%d tasks %s, counted %d", v.numbers.phase[p], p, inPhase[p])
 		}
 	}
 	for j := range v.job {
@@ -245,13 +245,20 @@ func (v checker) checkNumbers(inPhase [phases]int, jobTasks, shapeTasks []int32)
 			return fmt.Errorf("job row %d: a gang of %d with %d tasks lists %v", j, v.job[j].Gang, jobTasks[j], v.job[j].members)
 		}
 	}
+	ranges := 0
 	for i := range v.shape {
+		if v.shape[i].Max != nil {
+			ranges++
+		}
 		if v.shape[i].tasks != shapeTasks[i] {
 			return fmt.Errorf("shape row %d: %d tasks, counted %d", i, v.shape[i].tasks, shapeTasks[i])
 		}
 		if most := v.shape[i].PerNode; v.shape[i].live && most < 0 {
 			return fmt.Errorf("shape row %d: at most %d tasks of a job a node", i, most)
 		}
+	}
+	if v.numbers.ranges != ranges {
+		return fmt.Errorf("%d shapes have a range, counted %d", v.numbers.ranges, ranges)
 	}
 	return nil
 }

@@ -134,6 +134,9 @@ func (s *State) granted(id ShapeID, grant Vector) (Vector, Refusal) {
 	return grant, Refusal{}
 }
 
+// HasRanges reports whether some shape has one, so that a run could take more than it does, or less.
+func HasRanges(v *View) bool { return v.numbers.ranges > 0 }
+
 // most is the largest grant that the shape allows.
 func (sh *Shape) most() Vector {
 	if sh.Max == nil {

@@ -36,7 +36,8 @@ func TestHistoriesCanFail(t *testing.T) {
 				s.node[0].tasks = append(s.node[0].tasks, 0)
 			}
 		}},
-		{"phase count", "waiting, counted", func(s *State) { s.inPhase[Waiting]++ }},
+		{"phase count", "waiting, counted", func(s *State) { s.numbers.phase[Waiting]++ }},
+		{"range count", "shapes have a range", func(s *State) { s.numbers.ranges++ }},
 		{"shape count after a change", "shape row", func(s *State) {
 			for i := range s.task {
 				if t := &s.task[i]; t.Phase == Waiting && t.Shape == 1 {

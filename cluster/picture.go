@@ -39,7 +39,7 @@ func (v *View) Picture() string {
 		b.WriteString("\n")
 	}
 	for _, p := range []Phase{Gated, Waiting} {
-		if v.inPhase[p] == 0 {
+		if v.numbers.phase[p] == 0 {
 			continue
 		}
 		fmt.Fprintf(&b, "%s:", p)

@@ -209,8 +209,21 @@ func (v *View) Demand(t TaskID) Vector {
 	return v.shape[task.Shape].Demand
 }
 
+// numbers are how many tasks are in each phase, and how many shapes have a range.
+type numbers struct {
+	phase  [phases]int
+	ranges int
+}
+
+// ofShape counts a shape, or with -1 does not count it any more.
+func (n *numbers) ofShape(row *shapeRow, sign int) {
+	if row.Max != nil {
+		n.ranges += sign
+	}
+}
+
 // InPhase counts the tasks in the phase.
-func (v *View) InPhase(p Phase) int { return v.inPhase[p] }
+func (v *View) InPhase(p Phase) int { return v.numbers.phase[p] }
 
 // Eligible reports whether the set holds the node.
 func (v *View) Eligible(id SetID, n NodeID) bool {
@@ -243,8 +256,8 @@ func (v *View) Overfull(n NodeID) bool {
 // setPhase moves a task to another phase, and its account with it.
 func (s *State) setPhase(t TaskID, p Phase) {
 	row := &s.task[t]
-	s.inPhase[row.Phase]--
-	s.inPhase[p]++
+	s.numbers.phase[row.Phase]--
+	s.numbers.phase[p]++
 	advance(&row.Account, s.now, row.Phase)
 	if p == Running && row.Account.FirstRun == Never {
 		row.Account.FirstRun = s.now
@@ -387,7 +400,9 @@ func (s *State) copyRow(from *View, touch Touch) {
 	case Shapes:
 		s.shape = grown(s.shape, row)
 		own := s.shape[row].tasks
+		s.numbers.ofShape(&s.shape[row], -1)
 		s.shape[row] = from.shape[row]
+		s.numbers.ofShape(&s.shape[row], 1)
 		s.shape[row].tasks = own
 		if s.constraints != nil {
 			s.constraints.index = nil
@@ -441,7 +456,7 @@ func (s *State) CopyRest(from *View) { s.now, s.asked.solver = from.now, from.as
 // because they change without a note in the log.
 func (s *State) tally(t TaskID, sign int) {
 	task := &s.task[t]
-	s.inPhase[task.Phase] += sign
+	s.numbers.phase[task.Phase] += sign
 	if task.Phase != Absent {
 		s.shape = grown(s.shape, int(task.Shape))
 		s.shape[task.Shape].tasks += int32(sign)

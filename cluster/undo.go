@@ -76,8 +76,8 @@ func (s *State) End() {
 
 func (s *State) revert(e *undoEntry) {
 	task := &s.task[e.task]
-	s.inPhase[task.Phase]--
-	s.inPhase[e.before.Phase]++
+	s.numbers.phase[task.Phase]--
+	s.numbers.phase[e.before.Phase]++
 	switch {
 	case e.placed != NoNode:
 		if task.Phase == Reserved {

@@ -40,6 +40,6 @@ type View struct {
 	constraints *constraintTable // nil until the first is defined
 
 	guards  guardTable
-	inPhase [phases]int
+	numbers numbers
 	orphans map[run]orphan
 }

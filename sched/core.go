@@ -246,6 +246,9 @@ func noticeNode(c *Core, n cluster.NodeID, out []Decision) []Decision {
 
 // noticeGrowers gives lanes that do not ignore outcomes cause for a round where something happened on a node where a run of theirs could take more than it has.
 func noticeGrowers(c *Core) {
+	if !cluster.HasRanges(&c.state.View) {
+		return
+	}
 	touches, _ := c.state.ChangesSince(c.noticed)
 	for _, touch := range touches {
 		n := cluster.NodeID(touch.Row)

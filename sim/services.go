@@ -123,18 +123,11 @@ func (a *services) ended(h *happening) {
 	a.settled(h.task, h.account)
 }
 
-// credit is what the task gets back by its account: a share of the price of what was
-// promised to it, which is what it asks for, for as long as it was promised to run. So it
-// may be more than the charge.
+// credit is what the task gets back by its account, which may be more than the charge.
 func (a *services) credit(t *task, account cluster.Account) class.Money {
-	back := a.table.CreditFor(t.service, account)
-	if back == 0 {
-		return 0
-	}
-	c := &a.table.Classes[t.service]
-	owed := wide.Product(t.demand[a.priced], int64(c.Owed(account, t.longest(a.kinds))))
-	price := c.Price.Charge(owed, a.unit, t.isCopy())
-	return price.Sum().Part(back)
+	return a.table.Classes[t.service].Refund(a.table.Credits, account, class.Demand{
+		Quantity: t.demand[a.priced], PerUnit: a.unit, Work: t.longest(a.kinds), Copy: t.isCopy(),
+	})
 }
 
 // longest is how long the task works in all with the least that it may take.

@@ -107,7 +107,7 @@ func TestOwnPolicy(t *testing.T) {
 		{"{policy: {name: mine, options: {bad_mood: maybe}}}", []policies.Info{mine}, "profiles[0].policy.options.bad_mood: Invalid value: \"maybe\": unknown bad-mood"},
 		{"{policy: {name: mine, options: {tie_break: fixed}}}", []policies.Info{mine}, "profiles[0].policy.options.tie_break: Invalid value: \"fixed\": the policy mine has no use for it"},
 		{"{policy: mine}", nil, "profiles[0].policy.name: Invalid value: \"mine\": unknown policy \"mine\""},
-		{"{policy: mine, badMood: 'yes'}", nil, "given.yaml:3:27: profiles[0].badMood: unknown field; there are evictions, mode, policy"},
+		{"{policy: mine, badMood: 'yes'}", nil, "given.yaml:3:27: profiles[0].badMood: unknown field; there are evictions, learnReputation, mode, policy"},
 		{"{policy: mine, badMood: 'yes'}", []policies.Info{mine}, ""}, // as options were written once
 	} {
 		err := configure(test.profile, test.own...)

@@ -101,7 +101,7 @@ func (s *Served) read(obey, overrule string) []schema.GroupVersionResource {
 		all = append(all, scheduler.CoschedulingGroups())
 	}
 	if s.ServiceClasses {
-		all = append(all, scheduler.ServiceClasses(), scheduler.Resizes())
+		all = append(all, scheduler.ServiceClasses(), scheduler.Resizes(), scheduler.Autoscalers())
 	}
 	if s.PlacementConstraints {
 		all = append(all, scheduler.PlacementConstraints()...)
@@ -124,6 +124,10 @@ func (s *Served) unreadable(ctx context.Context, r schema.GroupVersionResource, 
 	case r == scheduler.Resizes():
 		s.Lacks[r] = why
 		say(ctx, why, podsFixed)
+		return nil
+	case r == scheduler.Autoscalers():
+		s.Lacks[r] = why
+		say(ctx, why, "which pods a VerticalPodAutoscaler owns is seen by its annotations alone")
 		return nil
 	case r.Group == corev1.GroupName:
 		return fmt.Errorf("%s; without it no pod leaves for another: allow it, or say evictions: {enabled: false} in each profile", why)

@@ -217,9 +217,16 @@ func (s *Served) extensions(ctx context.Context, server discovery.ServerResource
 		return nil
 	}
 	served, known, err := resourcesOf(ctx, askFor, server, scheduler.Resizes().GroupVersion().String())
-	if err == nil && known && !slices.Contains(served, scheduler.Resizes().Resource) {
+	if err != nil {
+		return err
+	}
+	if known && !slices.Contains(served, scheduler.Resizes().Resource) {
 		s.Lacks[scheduler.Resizes()] = absent(scheduler.Resizes()) + "; it is there by default since Kubernetes 1.33"
 		say(ctx, absent(scheduler.Resizes()), podsFixed)
+	}
+	served, known, err = resourcesOf(ctx, askFor, server, scheduler.Autoscalers().GroupVersion().String())
+	if known && !slices.Contains(served, scheduler.Autoscalers().Resource) { // they are no part of Kubernetes, so that nobody is told that they are missing
+		s.Lacks[scheduler.Autoscalers()] = absent(scheduler.Autoscalers())
 	}
 	return err
 }
@@ -347,7 +354,7 @@ func absentOf(server discovery.ServerResourcesInterface, types []string) error {
 // absentIn are the versions of groups that have a type of that name, or none if one of them serves it, or does not say.
 func absentIn(server discovery.ServerResourcesInterface, name string) []string {
 	var versions []string
-	for _, of := range append(scheduler.PlacementConstraints(), scheduler.CoschedulingGroups(), scheduler.ServiceClasses()) {
+	for _, of := range append(scheduler.PlacementConstraints(), scheduler.CoschedulingGroups(), scheduler.ServiceClasses(), scheduler.Autoscalers()) {
 		if name != of.GroupResource().String() {
 			continue
 		}

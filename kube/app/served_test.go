@@ -244,3 +244,26 @@ func TestAbsentOf(t *testing.T) {
 		t.Errorf("a server that does not answer: %v", err)
 	}
 }
+
+// VerticalPodAutoscalers are read where there are classes by which pods could grow, they are served, and the role may; it is done without them otherwise.
+func TestAutoscalersAreRead(t *testing.T) {
+	const ours, theirs, resizes = "fairlead.dev/v1alpha1 serviceclasses", "autoscaling.k8s.io/v1 verticalpodautoscalers", "v1 pods pods/resize"
+	all := []string{servedDevices + " devicetaintrules", servedVolumes, resizes}
+	for name, test := range map[string]struct {
+		served    []string
+		forbidden string
+		lacks     []string
+	}{
+		"read":         {served: []string{ours, theirs}},
+		"not served":   {served: []string{ours, "autoscaling.k8s.io/v1beta2 verticalpodautoscalers"}, lacks: []string{"verticalpodautoscalers"}},
+		"forbidden":    {served: []string{ours, theirs}, forbidden: "watch verticalpodautoscalers", lacks: []string{"verticalpodautoscalers"}},
+		"for no class": {served: []string{theirs}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			serves, err := adapt(t, fakeServer(slices.Concat(all, test.served), test.forbidden), quiet())
+			if lacks := lacking(serves); err != nil || !slices.Equal(lacks, test.lacks) {
+				t.Errorf("it lacks %v, want %v (%v)", lacks, test.lacks, err)
+			}
+		})
+	}
+}

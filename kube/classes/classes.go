@@ -8,6 +8,7 @@ import (
 	"math"
 	"slices"
 
+	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/labels"
 
 	"fairlead.dev/fairlead/class"
@@ -30,16 +31,20 @@ type Promises struct {
 	other int
 }
 
-// Manner is what a class asks for its pods beside what it promises: it is Kubernetes' alone.
+// Manner is what a ServiceClass says beside what a row of a table does.
 type Manner struct {
 	// Tier is the labels that a node must have for them; nil asks for none.
 	Tier labels.Set
 	// Sizes are by which factors their requests may grow.
 	Sizes sizes.Factors
+	// Credits are what is given back where the promise is broken; nil is what the table says.
+	Credits []class.Credit
 }
 
 // Same reports whether both ask for the same.
-func (m Manner) Same(o Manner) bool { return m.Sizes == o.Sizes && maps.Equal(m.Tier, o.Tier) }
+func (m Manner) Same(o Manner) bool {
+	return m.Sizes == o.Sizes && maps.Equal(m.Tier, o.Tier) && slices.Equal(m.Credits, o.Credits)
+}
 
 // Manner is that of the class at a place.
 func (p *Promises) Manner(place int) Manner {
@@ -47,6 +52,20 @@ func (p *Promises) Manner(place int) Manner {
 		return Manner{}
 	}
 	return p.manners[place]
+}
+
+// Bill is what a replica of the class with that name has cost, and what it is given back, where it asks for so many thousandths of a core: by the prices of now, and nothing where there is no such class, or prices are for something else.
+func (p *Promises) Bill(name string, a cluster.Account, millicores int64) (charge, credit class.Money) {
+	at, known := p.ByName(name)
+	if !known || p.Priced != "" && p.Priced != string(v1.ResourceCPU) {
+		return 0, 0
+	}
+	c, credits := &p.Classes[at], p.Credits
+	if own := p.Manner(int(at)).Credits; own != nil {
+		credits = own
+	}
+	asks := class.Demand{Quantity: millicores, PerUnit: 1000, Work: cluster.Never}
+	return c.Cost(a, asks), c.Refund(credits, a, asks)
 }
 
 // Nobodys is the class of all pods while nothing is promised to anybody.

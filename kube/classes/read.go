@@ -123,7 +123,11 @@ func arrange(rows []row) *Promises {
 func read(object *v1alpha1.ServiceClass) (row, error) {
 	spec := &object.Spec
 	r := row{byDefault: spec.Default, namespaces: labels.Nothing()}
-	text, err := json.Marshal(map[string]any{"classes": []any{fields(object.Name, spec)}})
+	document := map[string]any{"classes": []any{fields(object.Name, spec)}}
+	if len(spec.Credits) > 0 {
+		document["credits"] = spec.Credits
+	}
+	text, err := json.Marshal(document)
 	if err != nil {
 		return r, err
 	}
@@ -134,6 +138,9 @@ func read(object *v1alpha1.ServiceClass) (row, error) {
 	r.Class = table.Classes[0]
 	if r.manner, err = mannerOf(spec); err != nil {
 		return r, err
+	}
+	if len(spec.Credits) > 0 {
+		r.manner.Credits = table.Credits
 	}
 	r.From = class.NoPriority
 	if spec.PriorityAtLeast != nil {
@@ -210,8 +217,23 @@ func fields(name string, spec *v1alpha1.ServiceClassSpec) map[string]any {
 	if spec.Replicas != nil {
 		all["replicas"] = *spec.Replicas
 	}
+	if of := spec.Price; of != nil {
+		price := map[string]any{}
+		if of.UnitHour != nil {
+			price[unitHour] = *of.UnitHour
+		}
+		for name, given := range map[string]*v1alpha1.Surcharge{"urgency": of.Urgency, "tier": of.Tier} {
+			if given != nil {
+				price[name] = *given
+			}
+		}
+		all["price"] = price
+	}
 	return all
 }
+
+// unitHour is a field as files have it.
+const unitHour = "unit_hour"
 
 // level is a level as files have it.
 func level(l v1alpha1.Level) string {
@@ -228,7 +250,10 @@ func inSpec(text string) string {
 		if _, after, found := strings.Cut(line, "classes[0]"); found {
 			line = "spec" + after
 		}
-		lines = append(lines, strings.ReplaceAll(line, "overhead_budget", "overheadBudget"))
+		if _, after, found := strings.Cut(line, "credits["); found {
+			line = "spec.credits[" + after
+		}
+		lines = append(lines, strings.NewReplacer("overhead_budget", "overheadBudget", unitHour, "unitHour").Replace(line))
 	}
 	return strings.Join(lines, "; ")
 }

@@ -12,6 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 	kyaml "sigs.k8s.io/yaml"
 
+	"fairlead.dev/fairlead/class"
 	"fairlead.dev/fairlead/cluster"
 	"fairlead.dev/fairlead/kube/api/v1alpha1"
 	"fairlead.dev/fairlead/kube/sizes"
@@ -94,6 +95,51 @@ func TestManners(t *testing.T) {
 	rest, _ := p.ByName("rest")
 	if m := p.Manner(int(rest)); !m.Same(Manner{}) {
 		t.Errorf("rest asks for %+v", m)
+	}
+}
+
+// Price and credits mean what they mean in a table: what a replica costs, and what it gets back where its promise was broken.
+func TestBills(t *testing.T) {
+	p, verdicts := Read([]*v1alpha1.ServiceClass{
+		serviceClass(t, "gold", time.Hour, `{importance: 1, availability: "0.9", urgency: Premium, price: {unitHour: "2", urgency: 50%}, credits: [{attained: "0.5", back: 20%}, {attained: "0", back: "1"}]}`),
+		serviceClass(t, "plain", time.Hour, `{importance: 2, availability: "0.5"}`),
+		serviceClass(t, "wrong", time.Hour, `{importance: 2, availability: "0.5", credits: [{attained: "0.9", back: "0.1"}, {attained: "0.5", back: "1"}]}`),
+		serviceClass(t, "dear", time.Hour, `{importance: 2, availability: "0.5", price: {unitHour: "9999999"}}`),
+	})
+	for i, want := range map[int]string{0: "spec.price.unitHour: ", 3: "spec.credits[1]: attained is 0.5, want 0 in the last row"} {
+		if v := verdicts[i]; v.Reason != v1alpha1.ReasonInvalid || !strings.HasPrefix(v.Message, want) {
+			t.Errorf("%s: %s: %s, want %q", v.Object.Name, v.Reason, v.Message, want)
+		}
+	}
+	const hour = cluster.Hour
+	for _, test := range []struct {
+		class            string
+		running, waiting cluster.Time
+		millicores       int64
+		charge, credit   string
+	}{
+		{"gold", 9 * hour, hour, 2000, "54.000000", "0.000000"},      // kept
+		{"gold", 6 * hour, 4 * hour, 2000, "36.000000", "10.800000"}, // a fifth of two cores for nine hours
+		{"gold", 1 * hour, 9 * hour, 2000, "6.000000", "54.000000"},  // all of it
+		{"plain", 0, 2 * hour, 1000, "0.000000", "0.500000"},         // by what is promised
+		{"none", 9 * hour, hour, 2000, "0.000000", "0.000000"},       // nothing is, and nothing owed
+		{"silver", 9 * hour, hour, 2000, "0.000000", "0.000000"},     // there is no such class
+	} {
+		charge, credit := p.Bill(test.class, cluster.Account{Running: test.running, Waiting: test.waiting}, test.millicores)
+		if charge.String() != test.charge || credit.String() != test.credit {
+			t.Errorf("%s, %v running and %v waiting: it owes %v and gets back %v, want %s and %s", test.class, test.running, test.waiting, charge, credit, test.charge, test.credit)
+		}
+	}
+	of := func(priced string) string {
+		table, err := class.Decode("table", []byte("priced: "+priced+"\nclasses: [{name: gold, availability: 1}]"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		charge, _ := Open(table).Bill("gold", cluster.Account{Running: hour}, 1000)
+		return charge.String()
+	}
+	if of("cpu") != "1.000000" || of("memory") != "0.000000" {
+		t.Errorf("a table that prices cpu charges %s, and one that prices memory %s", of("cpu"), of("memory"))
 	}
 }
 

@@ -30,6 +30,9 @@ type Profile struct {
 	Seed uint64 `json:"seed,omitempty"`
 	// Mode is Schedule, or Shadow; empty is Schedule.
 	Mode string `json:"mode,omitempty"`
+	// LearnReputation has nodes be known by how often they fail, so that the tier of a ServiceClass may ask for that: nodes have the label fairlead.dev/reputation for all
+	// pods, high, average or low, as soon as one profile says so.
+	LearnReputation bool `json:"learnReputation,omitempty"`
 
 	Evictions Evictions `json:"evictions"`
 }

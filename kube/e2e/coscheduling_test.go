@@ -20,23 +20,24 @@ import (
 // plugged has the bed serve the pod groups of the coscheduling plugin, as its installation does, and returns a client of those of the test.
 func (c *cluster) plugged() dynamic.ResourceInterface {
 	c.t.Helper()
+	spec := map[string]any{"type": "object", "properties": map[string]any{"minMember": map[string]any{"type": "integer", "format": "int32"}}}
+	return c.extend(scheduler.CoschedulingGroups(), "PodGroup", "https://github.com/kubernetes-sigs/scheduler-plugins/pull/50", spec)
+}
+
+// extend has the bed serve a type that is no part of Kubernetes, with such a spec, and returns a client of the objects of the test.
+func (c *cluster) extend(of schema.GroupVersionResource, kind, approved string, spec map[string]any) dynamic.ResourceInterface {
+	c.t.Helper()
 	client, err := dynamic.NewForConfig(c.bed.Config(testbed.Admin))
 	c.must(err)
-	of := scheduler.CoschedulingGroups()
 	definition := &unstructured.Unstructured{Object: map[string]any{
 		"apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition",
-		"metadata": map[string]any{
-			"name":        of.GroupResource().String(),
-			"annotations": map[string]any{"api-approved.kubernetes.io": "https://github.com/kubernetes-sigs/scheduler-plugins/pull/50"},
-		},
+		"metadata": map[string]any{"name": of.GroupResource().String(), "annotations": map[string]any{"api-approved.kubernetes.io": approved}},
 		"spec": map[string]any{
 			"group": of.Group, "scope": "Namespaced",
-			"names": map[string]any{"plural": of.Resource, "singular": "podgroup", "kind": "PodGroup", "listKind": "PodGroupList"},
+			"names": map[string]any{"plural": of.Resource, "singular": strings.ToLower(kind), "kind": kind, "listKind": kind + "List"},
 			"versions": []any{map[string]any{
 				"name": of.Version, "served": true, "storage": true,
-				"schema": map[string]any{"openAPIV3Schema": map[string]any{"type": "object", "properties": map[string]any{
-					"spec": map[string]any{"type": "object", "properties": map[string]any{"minMember": map[string]any{"type": "integer", "format": "int32"}}},
-				}}},
+				"schema": map[string]any{"openAPIV3Schema": map[string]any{"type": "object", "properties": map[string]any{"spec": spec}}},
 			}},
 		},
 	}}
@@ -44,14 +45,14 @@ func (c *cluster) plugged() dynamic.ResourceInterface {
 	if _, err = client.Resource(definitions).Create(c.t.Context(), definition, metav1.CreateOptions{}); !apierrors.IsAlreadyExists(err) {
 		c.must(err)
 	}
-	groups := client.Resource(of).Namespace(c.namespace)
+	objects := client.Resource(of).Namespace(c.namespace)
 	c.await(30*time.Second, func() string {
-		if _, err := groups.List(c.t.Context(), metav1.ListOptions{}); err != nil {
-			return "pod groups of the coscheduling plugin to be served: " + err.Error()
+		if _, err := objects.List(c.t.Context(), metav1.ListOptions{}); err != nil {
+			return "that " + of.GroupResource().String() + " are served: " + err.Error()
 		}
 		return ""
 	})
-	return groups
+	return objects
 }
 
 // Pods whose label names a pod group of the coscheduling plugin are placed together or not at all, as many as it says; who comes before the group waits for it.

@@ -93,13 +93,20 @@ func TestServiceClassesAreChecked(t *testing.T) {
 		{"x", `{importance: 1, tier: {}}`, "spec.tier"},
 		{"x", `{importance: 1, tier: {disk: "-ssd"}}`, "spec.tier"},
 		{"x", `{importance: 1, available: "0.9"}`, "available"},
+		{"x", `{importance: 1, price: {}}`, "spec.price"},
+		{"x", `{importance: 1, price: {unitHour: "-1"}}`, "spec.price.unitHour"},
+		{"x", `{importance: 1, price: {tier: 10001%}}`, "spec.price.tier"},
+		{"x", `{importance: 1, price: {copy: "1"}}`, "copy"},
+		{"x", `{importance: 1, credits: [{attained: "0", back: "1"}]}`, "are of no use without availability"},
+		{"x", `{importance: 1, availability: "0.9", credits: []}`, "spec.credits"},
+		{"x", `{importance: 1, availability: "0.9", credits: [{attained: "0"}]}`, "spec.credits[0].back"},
 	} {
 		_, err := of.Create(t.Context(), serviceClass(t, bad.name, bad.spec), strictly())
 		if err == nil || !strings.Contains(err.Error(), bad.words) {
 			t.Errorf("%s %s: %v, want %q", bad.name, bad.spec, err, bad.words)
 		}
 	}
-	created, err := of.Create(t.Context(), serviceClass(t, "gold", `{importance: 1, availability: 99.95%, margin: 1m30s, restart: 2.5s, urgency: Premium, size: Advanced, redundancy: BestEffort, tier: {example.com/disk: ssd}, replicas: 3, sizes: {cpu: "1.5", memory: "2"}, priorityAtLeast: -5, namespaceSelector: {}}`), strictly())
+	created, err := of.Create(t.Context(), serviceClass(t, "gold", `{importance: 1, availability: 99.95%, margin: 1m30s, restart: 2.5s, urgency: Premium, size: Advanced, redundancy: BestEffort, tier: {example.com/disk: ssd}, replicas: 3, sizes: {cpu: "1.5", memory: "2"}, price: {unitHour: "0.04", urgency: 25%, tier: "0.5"}, credits: [{attained: 99%, back: 10%}, {attained: "0", back: "1"}], priorityAtLeast: -5, namespaceSelector: {}}`), strictly())
 	c.must(err)
 	if evicted, _, _ := unstructured.NestedString(created.Object, "spec", "evicted"); evicted != "Lost" {
 		t.Errorf("evicted is %q, want the default Lost", evicted)

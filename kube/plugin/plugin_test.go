@@ -75,7 +75,7 @@ const promisedTo = `
 ---
 {apiVersion: fairlead.dev/v1alpha1, kind: WorkloadAccount, metadata: {name: deployment.web, namespace: shop}, status: {kind: deployment, name: web, class: gold, target: "0.999", available: "0.9997", slack: 12s, replicas: [{pod: web-1, uid: u1, class: gold, state: Running}, {pod: web-0, class: gold, state: Absent}], others: {count: 3}}}
 ---
-{apiVersion: fairlead.dev/v1alpha1, kind: WorkloadAccount, metadata: {name: job.a, namespace: shop}, status: {kind: job, name: a, class: silver, target: "0.9", available: "0.5", slack: -1m0s, atRisk: 2}}
+{apiVersion: fairlead.dev/v1alpha1, kind: WorkloadAccount, metadata: {name: job.a, namespace: shop}, status: {kind: job, name: a, class: silver, target: "0.9", available: "0.5", slack: -1m0s, atRisk: 2, charge: "2.500000", credit: "1.250000"}}
 ---
 {apiVersion: fairlead.dev/v1alpha1, kind: WorkloadAccount, metadata: {name: job.b, namespace: other}, status: {kind: job, name: b, class: silver, target: "0.9", available: "0.95", slack: 2s}}
 ---
@@ -92,20 +92,20 @@ func TestPromises(t *testing.T) {
 	}{
 		{
 			name: "all", table: `
-NAMESPACE   WORKLOAD         CLASS    TARGET   AVAILABLE   SLACK   AT RISK   REPLICAS
-shop        job/a            silver   0.9      0.5         -1m0s   2         0
-shop        deployment/web   gold     0.999    0.9997      12s     0         4
-other       job/b            silver   0.9      0.95        2s      0         0
-other       job/c            bronze   0.5      0.9         1s      0         0
+NAMESPACE   WORKLOAD         CLASS    TARGET   AVAILABLE   SLACK   AT RISK   REPLICAS   CREDIT
+shop        job/a            silver   0.9      0.5         -1m0s   2         0          1.250000
+shop        deployment/web   gold     0.999    0.9997      12s     0         4          -
+other       job/b            silver   0.9      0.95        2s      0         0          -
+other       job/c            bronze   0.5      0.9         1s      0         0          -
 `, notes: []string{"the ServiceClass silver does not count, or not as it is (Invalid): spec.margin: wrong", "there is no ServiceClass bronze any more: what it promised last holds for pods that have it"},
 		},
 		{
 			name: "no classes", forbidden: []string{"serviceclasses"}, table: `
-NAMESPACE   WORKLOAD         CLASS    TARGET   AVAILABLE   SLACK   AT RISK   REPLICAS
-shop        job/a            silver   0.9      0.5         -1m0s   2         0
-other       job/c            bronze   0.5      0.9         1s      0         0
-other       job/b            silver   0.9      0.95        2s      0         0
-shop        deployment/web   gold     0.999    0.9997      12s     0         4
+NAMESPACE   WORKLOAD         CLASS    TARGET   AVAILABLE   SLACK   AT RISK   REPLICAS   CREDIT
+shop        job/a            silver   0.9      0.5         -1m0s   2         0          1.250000
+other       job/c            bronze   0.5      0.9         1s      0         0          -
+other       job/b            silver   0.9      0.95        2s      0         0          -
+shop        deployment/web   gold     0.999    0.9997      12s     0         4          -
 `, notes: []string{"left out serviceclasses: serviceclasses.fairlead.dev is forbidden: <nil>; workloads are not ordered by the importance of their classes"},
 		},
 		{name: "none", namespace: "empty", notes: []string{"no workload of namespace empty has an account: nothing is promised there, or fairlead-scheduler has not written it yet"}},

@@ -29,7 +29,8 @@ import (
 const promisesHelp = `Promises lists the workloads to which an availability is promised, those at risk first: which
 class they have, what that promises, what share of their time their replicas have run, how
 much longer the one that is closest to it may be without running before it is critical (below
-0 it is), how many are critical, and how many there are.
+0 it is), how many are critical, how many there are, and what of the price of their class is
+given back as it was not kept, in a currency that has no name.
 
 Of a namespace you need the role view in it, and of all namespaces (-A) in the whole cluster.
 Where you may not read ServiceClasses, workloads are not ordered by the importance of their
@@ -212,7 +213,7 @@ func (p *promises) table(out io.Writer, all bool) error {
 		return nil
 	}
 	table := &metav1.Table{}
-	for _, column := range []string{"Workload", "Class", "Target", "Available", "Slack", "At Risk", "Replicas"} {
+	for _, column := range []string{"Workload", "Class", "Target", "Available", "Slack", "At Risk", "Replicas", "Credit"} {
 		table.ColumnDefinitions = append(table.ColumnDefinitions, metav1.TableColumnDefinition{Name: column})
 	}
 	if all {
@@ -220,7 +221,7 @@ func (p *promises) table(out io.Writer, all bool) error {
 	}
 	for _, a := range p.accounts {
 		s := promiseOf(a)
-		cells := []any{s.Workload, s.Class, s.Target, s.Available, s.Slack, s.AtRisk, s.Replicas}
+		cells := []any{s.Workload, s.Class, s.Target, s.Available, s.Slack, s.AtRisk, s.Replicas, s.Credit}
 		if all {
 			cells = slices.Insert(cells, 0, any(a.Namespace))
 		}
@@ -238,12 +239,13 @@ type promise struct {
 	Slack     string `json:"slack"`
 	AtRisk    int32  `json:"at_risk"`
 	Replicas  int32  `json:"replicas"` // that somebody wants
+	Credit    string `json:"credit"`
 }
 
 // promiseOf reads it of an account.
 func promiseOf(a *v1alpha1.WorkloadAccount) *promise {
 	s := &a.Status
-	p := &promise{Workload: s.Kind + "/" + s.Name, Class: s.Class, Target: s.Target, Available: s.Available, Slack: s.Slack, AtRisk: s.AtRisk}
+	p := &promise{Workload: s.Kind + "/" + s.Name, Class: s.Class, Target: s.Target, Available: s.Available, Slack: s.Slack, AtRisk: s.AtRisk, Credit: s.Credit}
 	for _, r := range s.Replicas {
 		if r.State != "Absent" {
 			p.Replicas++
@@ -252,7 +254,7 @@ func promiseOf(a *v1alpha1.WorkloadAccount) *promise {
 	if s.Others != nil {
 		p.Replicas += s.Others.Count
 	}
-	for _, text := range []*string{&p.Class, &p.Target, &p.Available, &p.Slack} {
+	for _, text := range []*string{&p.Class, &p.Target, &p.Available, &p.Slack, &p.Credit} {
 		*text = cmp.Or(*text, "-")
 	}
 	return p

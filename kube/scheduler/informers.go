@@ -62,14 +62,15 @@ type intake struct {
 	// serviceClasses is nil where there are none.
 	serviceClasses *serviceClasses
 	constraints    *placementConstraints // nil where there are none
+	autoscalers    *autoscalers          // nil where there are none, or nobody to whom they matter
 	landed         landed
 }
 
 func newIntake(s *Scheduler) *intake {
 	return &intake{
 		s: s, informers: newInformers(&s.Options, s.evicts()), coscheduling: newCoscheduling(s), serviceClasses: newServiceClasses(s),
-		constraints: newPlacementConstraints(s),
-		landed:      landed{nodes: map[types.UID]string{}},
+		constraints: newPlacementConstraints(s), autoscalers: newAutoscalers(s),
+		landed: landed{nodes: map[types.UID]string{}},
 	}
 }
 
@@ -102,6 +103,9 @@ func dynamicOf(in *intake) (all []dynamicinformer.DynamicSharedInformerFactory) 
 	}
 	if in.constraints != nil {
 		all = append(all, in.constraints.informers)
+	}
+	if in.autoscalers != nil {
+		all = append(all, in.autoscalers.informers)
 	}
 	return all
 }
@@ -146,6 +150,7 @@ func (in *intake) survey() {
 	in.surveyComposites()
 	in.surveyPodGroups()
 	in.coscheduling.survey()
+	in.autoscalers.survey()
 	in.surveyBudgets()
 	pods := listed(in.informers.Core().V1().Pods().Lister().List(labels.Everything()))
 	slices.SortFunc(pods, byTurn)
@@ -360,6 +365,9 @@ func (in *intake) watched() []watched {
 	}
 	if in.serviceClasses != nil {
 		list = append(list, watched{in.serviceClasses.informer(), handle(in.s, in.serviceClasses.see, in.serviceClasses.lose)})
+	}
+	if in.autoscalers != nil {
+		list = append(list, watched{in.autoscalers.informer(), handle(in.s, in.autoscalers.see, in.autoscalers.lose)})
 	}
 	list = append(list, in.constraints.watched()...)
 	if in.s.CompositePodGroups {

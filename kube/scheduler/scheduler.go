@@ -20,6 +20,7 @@ import (
 	resourcev1 "k8s.io/api/resource/v1"
 	schedulingv1alpha3 "k8s.io/api/scheduling/v1alpha3"
 	schedulingv1beta1 "k8s.io/api/scheduling/v1beta1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/kubernetes"
@@ -117,8 +118,12 @@ func (s *Scheduler) assemble() {
 	s.judge.Reset()
 	s.inbox, s.epochs.core = newInbox(), nil
 	names, prices := map[string]bool{}, map[string]world.Prices{}
+	var reputation func(metav1.Time) cluster.Time
 	for _, p := range o.Config.Profiles {
 		names[p.SchedulerName] = true
+		if p.LearnReputation {
+			reputation = func(t metav1.Time) cluster.Time { return sinceBegan(s, t.Time) }
+		}
 		info, err := o.known().Find(p.Policy.Name)
 		if err == nil {
 			prices[p.SchedulerName] = world.Prices{Nodes: info.PricesNodes, Company: info.PricesCompany}
@@ -140,6 +145,9 @@ func (s *Scheduler) assemble() {
 		Handling: func(p *v1.Pod) { s.subject.handling(p) },
 		Times:    timesOf(s), // nothing without WorkloadAccounts
 		Shadow:   o.Config.Shadow(),
+
+		Reputation: reputation,
+
 		NoSizes:  cmp.Or(resizesNobody(&o), o.Lacks[Resizes()]),
 		NoClaims: o.Lacks[resourcev1.SchemeGroupVersion.WithResource("resourceclaims")],
 	})
@@ -199,6 +207,7 @@ func (s *Scheduler) Start(ctx context.Context) {
 	s.intake.coscheduling.start(ctx)
 	s.intake.serviceClasses.start(ctx)
 	s.intake.constraints.start(ctx)
+	s.intake.autoscalers.start(ctx)
 }
 
 // Unlisted are the types of objects that the informers have not listed yet, by name.

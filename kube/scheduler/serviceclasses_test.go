@@ -42,7 +42,7 @@ func withServiceClasses(client *dynamic.Interface, objects ...*unstructured.Unst
 		for _, c := range objects {
 			all = append(all, c)
 		}
-		*client = dynamicfake.NewSimpleDynamicClientWithCustomListKinds(runtime.NewScheme(), map[schema.GroupVersionResource]string{ServiceClasses(): "ServiceClassList"}, all...)
+		*client = dynamicfake.NewSimpleDynamicClientWithCustomListKinds(runtime.NewScheme(), map[schema.GroupVersionResource]string{ServiceClasses(): "ServiceClassList", Autoscalers(): "VerticalPodAutoscalerList"}, all...)
 		o.ServiceClasses = *client
 	}
 }

@@ -44,7 +44,7 @@ func strip(object any) {
 	case *v1.Pod:
 		stripPod(o)
 	case *v1.Node:
-		o.Status.Images, o.Status.Conditions, o.Status.NodeInfo = nil, nil, v1.NodeSystemInfo{}
+		o.Status.Images, o.Status.Conditions, o.Status.NodeInfo = nil, readiness(o.Status.Conditions), v1.NodeSystemInfo{}
 		o.Annotations = nil
 	case *v1.Service:
 		o.Annotations, o.Labels, o.Spec, o.Status = nil, nil, v1.ServiceSpec{Selector: o.Spec.Selector}, v1.ServiceStatus{}
@@ -52,6 +52,16 @@ func strip(object any) {
 		o.Annotations, o.Labels, o.Spec = nil, nil, policyv1.PodDisruptionBudgetSpec{Selector: o.Spec.Selector}
 		o.Status = policyv1.PodDisruptionBudgetStatus{DisruptionsAllowed: o.Status.DisruptionsAllowed}
 	}
+}
+
+// readiness keeps whether a node is ready, and since when.
+func readiness(all []v1.NodeCondition) []v1.NodeCondition {
+	for _, c := range all {
+		if c.Type == v1.NodeReady {
+			return []v1.NodeCondition{{Type: c.Type, Status: c.Status, LastTransitionTime: c.LastTransitionTime}}
+		}
+	}
+	return nil
 }
 
 func stripPod(p *v1.Pod) {

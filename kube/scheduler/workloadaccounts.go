@@ -30,6 +30,8 @@ import (
 const (
 	// mostSpent bounds what is read of an account, as its schema does.
 	mostSpent = 100 * 365 * cluster.Day
+	// mostMillicores bounds what it asks for.
+	mostMillicores = 1 << 50
 	// mostOthers bounds how many replicas have an account together, in the same way.
 	mostOthers = 150_000
 	// lastAccounts is how long a scheduler that stops writes accounts.
@@ -161,6 +163,7 @@ func standingOf(s *Scheduler, account *v1alpha1.WorkloadAccount) world.Standing 
 		each := v1alpha1.Spent{
 			WaitingMicroseconds: o.WaitingMicroseconds / count, RunningMicroseconds: o.RunningMicroseconds / count,
 			OverheadMicroseconds: o.OverheadMicroseconds / count, RestartingMicroseconds: o.RestartingMicroseconds / count,
+			Millicores: o.Millicores / count,
 		}
 		for i := range count {
 			spent := spentOf(&each, at)
@@ -186,7 +189,7 @@ func spentOf(of *v1alpha1.Spent, at cluster.Time) world.Spent {
 	if a.Running+a.Restarting > 0 {
 		a.FirstRun = a.Submitted
 	}
-	return world.Spent{Account: a, Preemptions: of.Preemptions}
+	return world.Spent{Account: a, Preemptions: of.Preemptions, Millicores: min(max(of.Millicores, 0), mostMillicores)}
 }
 
 const (
@@ -300,6 +303,7 @@ func accountOf(s *Scheduler, standing *world.Standing, known map[string]cluster.
 		// A share is of so many parts that these times may be counted in seconds.
 		status.Overhead = fmt.Sprint(cluster.Share(int64(cluster.Whole) * int64(total.Restarting/cluster.Second) / max(int64(total.Age()/cluster.Second), 1)))
 	}
+	bill(s, standing, status)
 	if slack != cluster.Never {
 		status.Slack = (time.Duration(slack) * time.Microsecond).Round(time.Second).String()
 	}
@@ -345,7 +349,7 @@ func addReplica(s *Scheduler, status *v1alpha1.WorkloadAccountStatus, r *world.S
 	a := &r.Account
 	spent := v1alpha1.Spent{
 		WaitingMicroseconds: int64(a.Waiting), RunningMicroseconds: int64(a.Running), OverheadMicroseconds: int64(a.Overhead), RestartingMicroseconds: int64(a.Restarting),
-		Preemptions: r.Preemptions,
+		Preemptions: r.Preemptions, Millicores: min(r.Millicores, mostMillicores),
 	}
 	if len(status.Replicas) < mostReplicas {
 		one := v1alpha1.ReplicaAccount{Pod: r.Name, UID: r.Pod, Class: r.Class, State: stateOf(r.Phase), Submitted: moment(s, a.Submitted), Spent: spent}
@@ -370,6 +374,7 @@ func addReplica(s *Scheduler, status *v1alpha1.WorkloadAccountStatus, r *world.S
 	o.OverheadMicroseconds += spent.OverheadMicroseconds
 	o.RestartingMicroseconds += spent.RestartingMicroseconds
 	o.Preemptions += spent.Preemptions
+	o.Millicores = min(o.Millicores+spent.Millicores, mostMillicores)
 }
 
 // account is what is written of a workload: its status, or nil if it is forgotten.

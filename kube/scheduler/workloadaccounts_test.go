@@ -3,12 +3,14 @@ package scheduler
 import (
 	"context"
 	"fmt"
+	"strconv"
 	"testing"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 	v1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -28,7 +30,7 @@ func accounting(t *testing.T, client *dynamic.Interface) func(*Options) {
 	gold := serviceClass(t, "gold", 9, `{importance: 1, availability: "0.9", default: true}`)
 	return func(o *Options) {
 		*client = dynamicfake.NewSimpleDynamicClientWithCustomListKinds(runtime.NewScheme(), map[schema.GroupVersionResource]string{
-			ServiceClasses(): "ServiceClassList", WorkloadAccounts(): "WorkloadAccountList",
+			ServiceClasses(): "ServiceClassList", WorkloadAccounts(): "WorkloadAccountList", Autoscalers(): "VerticalPodAutoscalerList",
 		}, gold)
 		o.ServiceClasses, o.WorkloadAccounts = *client, *client
 	}
@@ -200,6 +202,26 @@ func TestAccountsWaitForTheServer(t *testing.T) {
 		b.pass(10 * time.Second)
 		if s := b.standing(client); s == nil {
 			b.t.Error("what could not be written is not written later")
+		}
+	})
+}
+
+// An account says what its replicas have cost, and what they get back for what was promised and not kept.
+func TestAccountsSayWhatIsOwed(t *testing.T) {
+	var client dynamic.Interface
+	large := replica(2, "5f")
+	large.Spec.Containers[0].Resources.Requests[v1.ResourceCPU] = resource.MustParse("2000")
+	inBubbleWith(t, accounting(t, &client), []runtime.Object{bigNode(0), replica(1, "5f"), large}, func(b *bubble) {
+		b.run()
+		b.pass(time.Hour)
+		// A core costs .9 an hour, as nine tenths are promised. One replica ran with a tenth of a core, and of the other all is given back.
+		for name, of := range map[string]struct {
+			text string
+			want float64
+		}{"charge": {b.standing(client).Charge, .09}, "credit": {b.standing(client).Credit, 2000 * .9 * .9}} {
+			if is, err := strconv.ParseFloat(of.text, 64); err != nil || is < of.want*.95 || is > of.want {
+				b.t.Errorf("the %s is %q (%v), want a little less than %v", name, of.text, err, of.want)
+			}
 		}
 	})
 }

@@ -104,7 +104,7 @@ func TestForgottenWorkloadsAreSilent(t *testing.T) {
 		Account: func(cluster.TaskID, cluster.Seq) (*cluster.Account, cluster.Phase) { return nil, 0 },
 	}}
 	waiting := func(name string) *Pod {
-		p := &Pod{sight: sight{object: &v1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: name}}}, Ours: true, slot: &slot{}}
+		p := &Pod{sight: sight{object: &v1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: name}}}, Ours: true, slot: &slot{shape: &shape{demand: cluster.Vector{100}}}}
 		l.open(p, true)
 		return p
 	}

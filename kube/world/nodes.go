@@ -46,7 +46,8 @@ type nodes struct {
 	domains   *domains
 	rackLabel string // see Options
 	// resized is told of a node that offers something else.
-	resized func(*node)
+	resized     func(*node)
+	reputations reputations
 }
 
 // begin takes the rows from all nodes, for a new core.
@@ -171,6 +172,14 @@ func (ns *nodes) leftAlone(name string) bool {
 
 // SeeNode takes in a node as it is now.
 func (w *World) SeeNode(object *v1.Node) {
+	if n := w.nodes.byName[object.Name]; n != nil && n.object.UID != object.UID {
+		w.LoseNode(object.Name)
+	}
+	seeNode(w, w.nodes.reputations.see(object))
+}
+
+// seeNode takes in a node as it is to be seen.
+func seeNode(w *World, object *v1.Node) {
 	n := w.nodes.byName[object.Name]
 	defer w.rules.rename(w.nodes.misnamed > 0)
 	switch {
@@ -182,9 +191,6 @@ func (w *World) SeeNode(object *v1.Node) {
 		w.waiting.adapt(n, had)
 		w.placed.appeared(n)
 		w.waiting.appeared(alone)
-	case n.object.UID != object.UID:
-		w.LoseNode(object.Name)
-		w.SeeNode(object)
 	case sameNode(n.object, object):
 		n.object = object
 	default:
@@ -203,6 +209,7 @@ func (w *World) LoseNode(name string) {
 		return
 	}
 	defer w.rules.rename(w.nodes.misnamed > 0)
+	w.nodes.reputations.lose(n)
 	w.placed.nominations.releaseAll(n)
 	w.nodes.lose(n)
 	w.shapes.sets.drop(n.row)

@@ -47,7 +47,8 @@ type shapes struct {
 	// classOf is the class of a pod.
 	classOf func(*Pod) *classRow
 	// fixed says why no pod grows; empty if some may.
-	fixed string
+	fixed       string
+	autoscalers autoscalers
 }
 
 // begin forgets all shapes and sets, for a new core.

@@ -15,23 +15,30 @@ import (
 )
 
 // This file has pods grow and shrink whose class has sizes. To the core such a pod has a range: what it came with at least. What the core grants it counts from then on, for the judge as well, as any decision does; that it is asked for, refused or
-// done is seen later. Two events tell the core what a pod has where that is something else: one by which it may have nothing else, and one that opens the range again. Of what was refused the range is as small as the refusal has it, until something changes.
+// done is seen later. Two events tell the core what a pod has where that is something else: one by which it may have nothing else, and one that opens the range again. Of what was refused the range is as small as the refusal has it, while that stands: longer each time, until the pod gets what it was refused.
 //
-// A pod that shrinks gives up its room once its kubelet has taken it. Who is to have that is not bound before.
+// A pod that shrinks gives up its room once its kubelet has taken it. Who is to have that is not bound before, and does not grow before.
 
 const (
 	// shrinkLasts is how long a kubelet may take to take something back.
 	shrinkLasts = cluster.Minute
 	// askAgain is how long a pod that was asked for is not asked for again.
 	askAgain = 10 * cluster.Second
-	// refusalLasts is how long a refusal of the API server stands, doubled each time up to mostRefused.
-	refusalLasts, mostRefused = 10 * cluster.Minute, cluster.Hour
 )
+
+// refusalLasts is how long a refusal stands at least: of a node, which is asked again once it has other room; or of the API server, as for a quota, of which nobody says when it has changed.
+func refusalLasts(byNode bool) Backoff {
+	if byNode {
+		return Backoff{Initial: askAgain, Max: cluster.Hour}
+	}
+	return Backoff{Initial: 10 * cluster.Minute, Max: cluster.Hour}
+}
 
 // elastic is what a pod may take of its node, as it was seen and its class has it.
 type elastic struct {
 	object *v1.Pod
 	by     sizes.Factors
+	owner  string       // the autoscaler that sets its size; empty if none does
 	span   *sizes.Range // of its containers; nil of a pod that stays as it is
 	why    error        // why it does
 	// least and most are what it may take of a node, and taken what upstream counts, beside what others than its containers take.
@@ -47,13 +54,41 @@ type growth struct {
 	spec  sizes.Amount  // as its spec was last seen to have it
 	asked *sizes.Amount // by a request without an outcome
 	sent  sizes.Amount  // by the last request, which may be seen after its outcome
-	// least and most are what was refused to be less, or more; nil is that nothing was.
-	least, most *sizes.Amount
-	byNode      bool // it was the node's refusal
-	refusals    int
-	until       cluster.Time // when the API server's refusal is over
-	again       cluster.Time // not to be asked for before
-	since       cluster.Time // since when its kubelet is to take something back
+	lastRefusal
+	again cluster.Time // not to be asked for before
+	since cluster.Time // since when its kubelet is to take something back
+}
+
+// lastRefusal is the last one of a pod.
+type lastRefusal struct {
+	least, most sizes.Amount // what was refused is less, or more
+	stands      bool
+	times       int          // so often in a row, without what was refused having come
+	until       cluster.Time // when it may be over
+	lifts       bool         // it is over then; a node's is not before the node has other room
+}
+
+// over reports whether the pod has by now what it was refused.
+func (r *lastRefusal) over(has sizes.Amount) bool {
+	return !r.stands && (has.CPU < r.least.CPU || has.CPU > r.most.CPU || has.Memory < r.least.Memory || has.Memory > r.most.Memory)
+}
+
+// narrows bounds what a pod may take by what it was refused.
+func (r *lastRefusal) narrows(e *elastic, least, most sizes.Amount) (sizes.Amount, sizes.Amount) {
+	if !r.stands {
+		return least, most
+	}
+	from, to := e.takes(r.least), e.takes(r.most)
+	return sizes.Amount{CPU: max(least.CPU, from.CPU), Memory: max(least.Memory, from.Memory)}, sizes.Amount{CPU: min(most.CPU, to.CPU), Memory: min(most.Memory, to.Memory)}
+}
+
+// shrinking is what the pod requests where it becomes smaller as it is to, but no larger, and growing the other way round.
+func (g *growth) shrinking() sizes.Amount {
+	return sizes.Amount{CPU: min(g.wants.CPU, g.spec.CPU), Memory: min(g.wants.Memory, g.spec.Memory)}
+}
+
+func (g *growth) growing() sizes.Amount {
+	return sizes.Amount{CPU: max(g.wants.CPU, g.spec.CPU), Memory: max(g.wants.Memory, g.spec.Memory)}
 }
 
 // Sizes keeps the sizes of pods that are on nodes.
@@ -90,13 +125,17 @@ func (s *shapes) elastic(p *Pod) *elastic {
 	if p.info != nil { // what is seen of it while its bind is out counts only once the outcome is known
 		object = p.info.Pod
 	}
-	if e := p.elastic; e != nil && e.object == object && e.by == by {
+	owner := s.autoscalers.owner(object)
+	if e := p.elastic; e != nil && e.object == object && e.by == by && e.owner == owner {
 		return e
 	}
-	e := &elastic{object: object, by: by}
-	if s.fixed != "" {
+	e := &elastic{object: object, by: by, owner: owner}
+	switch {
+	case s.fixed != "":
 		e.why = errors.New(s.fixed)
-	} else {
+	case owner != "":
+		e.why = fmt.Errorf("the VerticalPodAutoscaler %s owns its size", owner)
+	default:
 		e.span, e.why = sizes.Of(object, by)
 	}
 	if e.span != nil {
@@ -141,14 +180,7 @@ func (e *elastic) bounds(p *Pod) (least, most sizes.Amount) {
 	if g == nil {
 		return least, most
 	}
-	if g.least != nil {
-		to := e.takes(*g.least)
-		least.CPU, least.Memory = max(least.CPU, to.CPU), max(least.Memory, to.Memory)
-	}
-	if g.most != nil {
-		to := e.takes(*g.most)
-		most.CPU, most.Memory = min(most.CPU, to.CPU), min(most.Memory, to.Memory)
-	}
+	least, most = g.narrows(e, least, most)
 	has := e.takes(g.wants)
 	return sizes.Amount{CPU: min(least.CPU, has.CPU), Memory: min(least.Memory, has.Memory)}, sizes.Amount{CPU: max(most.CPU, has.CPU), Memory: max(most.Memory, has.Memory)}
 }
@@ -216,8 +248,11 @@ func (z *Sizes) renew(p *Pod) {
 	switch {
 	case why != "" && seen == g.wants && got != seen:
 		z.refuse(p, got, true, why)
-	case seen == g.wants:
-		g.refusals = 0
+	case seen == g.wants && got == seen:
+		if g.over(got) {
+			g.times = 0
+		}
+	case seen == g.wants: // its kubelet has yet to give it
 	case g.asked != nil, seen == g.spec, seen == g.sent: // it has yet to be asked for, or to be seen
 	default: // somebody else has set it
 		g.wants = seen
@@ -307,7 +342,7 @@ func (z *Sizes) recount(p *Pod) {
 	z.placed.putOn(p, p.node)
 }
 
-// refuse takes in that the pod has so much, and not what it was granted. Neither is asked for again until something changes.
+// refuse takes in that the pod has so much, and not what it was granted, which is not asked for again while that stands.
 func (z *Sizes) refuse(p *Pod, has sizes.Amount, byNode bool, why string) {
 	g, most, least := p.growth, p.elastic.span.Most(), p.elastic.span.Least()
 	for _, k := range []struct{ wants, has, least, most *int64 }{
@@ -320,10 +355,9 @@ func (z *Sizes) refuse(p *Pod, has sizes.Amount, byNode bool, why string) {
 			*k.least = *k.has
 		}
 	}
-	g.wants, g.asked, g.least, g.most, g.byNode = has, nil, &least, &most, byNode
-	g.refusals++
-	g.until = z.journal.now + min(mostRefused, refusalLasts<<min(g.refusals-1, 10))
-	g.since = z.journal.now
+	g.wants, g.asked, g.since = has, nil, z.journal.now
+	times := g.times + 1
+	g.lastRefusal = lastRefusal{least: least, most: most, stands: true, times: times, until: z.journal.now + refusalLasts(byNode).after(times), lifts: !byNode}
 	z.touch(p)
 	z.refused = append(z.refused, Refused{p, why})
 }
@@ -335,19 +369,12 @@ func (z *Sizes) Refused() []Refused {
 	return all
 }
 
-// allow forgets what was refused.
-func (z *Sizes) allow(p *Pod) {
-	if g := p.growth; g != nil && (g.least != nil || g.most != nil) {
-		g.least, g.most = nil, nil
-		z.slots.reshape(p, z.shapes.known(p))
-	}
-}
-
-// roomCame takes in that a node has other room than before, so that it may grant what it refused.
+// roomCame takes in that a node has other room than before, so that it may grant what it refused once that is over.
 func (z *Sizes) roomCame(n *node) {
-	for _, p := range inOrder(n.pods) {
-		if p.growth != nil && p.growth.byNode {
-			z.allow(p)
+	for _, p := range n.pods {
+		if p.growth != nil && p.growth.stands && !p.growth.lifts {
+			p.growth.lifts = true
+			z.touch(p)
 		}
 	}
 }
@@ -401,7 +428,7 @@ func (z *Sizes) Owes(p *Pod) bool {
 	return false
 }
 
-// due takes in what has taken too long, and lets refusals of the API server be over.
+// due takes in what has taken too long, and lets refusals be over.
 func (z *Sizes) due() {
 	for _, p := range inOrder(z.busy) {
 		z.placed.pods.handling(p.object)
@@ -410,14 +437,20 @@ func (z *Sizes) due() {
 			continue
 		}
 		switch {
-		case (g.least != nil || g.most != nil) && !g.byNode && g.until <= z.journal.now:
-			z.allow(p)
-		case p.shrinks() != (sizes.Amount{}) && g.spec == g.wants && g.asked == nil && g.since+shrinkLasts <= z.journal.now:
+		case g.stands && g.lifts && g.until <= z.journal.now:
+			g.stands = false
+			z.slots.reshape(p, z.shapes.known(p))
+		case p.shrinks() != (sizes.Amount{}) && g.shrinking() == g.spec && g.asked == nil && g.since+shrinkLasts <= z.journal.now:
 			z.refuse(p, e.requests(e.taken), true, "its kubelet has not taken back what it has too much")
 			z.recount(p)
 			z.tell(p)
+		case g.asked == nil && g.growing() != g.spec && z.keptFrom(p):
+			z.refuse(p, e.within(g.shrinking()), true, "others on its node have not given up what they had too much")
+			g.lifts = true // its kubelet was not asked
+			z.recount(p)
+			z.tell(p)
 		}
-		if g.asked == nil && g.spec == g.wants && g.least == nil && g.most == nil && p.shrinks() == (sizes.Amount{}) {
+		if g.asked == nil && g.spec == g.wants && !(g.stands && g.lifts) && p.shrinks() == (sizes.Amount{}) {
 			delete(z.busy, p.object.UID)
 		}
 	}
@@ -431,10 +464,10 @@ func (z *Sizes) wake() cluster.Time {
 		if g == nil {
 			continue
 		}
-		if (g.least != nil || g.most != nil) && !g.byNode {
+		if g.stands && g.lifts {
 			at = min(at, g.until)
 		}
-		if p.shrinks() != (sizes.Amount{}) && g.spec == g.wants && g.asked == nil {
+		if p.shrinks() != (sizes.Amount{}) && g.shrinking() == g.spec && g.asked == nil {
 			at = min(at, g.since+shrinkLasts)
 		}
 		if g.spec != g.wants && g.asked == nil && g.again > z.journal.now {
@@ -442,6 +475,20 @@ func (z *Sizes) wake() cluster.Time {
 		}
 	}
 	return at
+}
+
+// now is what the pod is to request now: it does not grow while others on its node have yet to give up the room for that.
+func (z *Sizes) now(p *Pod) sizes.Amount {
+	if ready, _ := z.Room(p); ready || !z.Owes(p) {
+		return p.growth.wants
+	}
+	return p.growth.shrinking()
+}
+
+// keptFrom reports whether the pod will not have the room into which it was to grow: its node has less, and nobody there is to give up any.
+func (z *Sizes) keptFrom(p *Pod) bool {
+	_, err := z.Room(p)
+	return err != nil && !z.Owes(p)
 }
 
 // Change is what is to be asked of the API server for a pod.
@@ -473,7 +520,10 @@ func (z *Sizes) Due() (all []*Change) {
 		if !e.opens() || g.wants == g.spec || g.asked != nil || g.again > z.journal.now {
 			continue
 		}
-		to := g.wants
+		to := z.now(p)
+		if to == g.spec {
+			continue
+		}
 		g.asked, g.sent, g.again = &to, to, z.journal.now+askAgain
 		all = append(all, &Change{Pod: p, Object: p.seen, Says: e.span.Condition(p.seen, class), To: e.span.Containers(to), to: &to})
 	}

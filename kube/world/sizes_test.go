@@ -7,14 +7,17 @@ import (
 	"strings"
 	"testing"
 
+	appsv1 "k8s.io/api/apps/v1"
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	kyaml "sigs.k8s.io/yaml"
 
 	"fairlead.dev/fairlead/cluster"
 	"fairlead.dev/fairlead/kube/api/v1alpha1"
 	promised "fairlead.dev/fairlead/kube/classes"
+	"fairlead.dev/fairlead/kube/sizes"
 )
 
 // serviceClasses promises what these objects say, whose specs are as people write them.
@@ -94,12 +97,17 @@ func (r *rig) settleSizes() {
 	}
 }
 
-// defer has the kubelet say of what the pod requests that it is not to be had.
+// deferResize has the kubelet say of what the pod requests that it is not to be had for now.
 func (r *rig) deferResize(uid types.UID, granted string) {
+	r.pendResize(uid, granted, v1.PodReasonDeferred)
+}
+
+// pendResize has the kubelet say why the pod does not get what it requests.
+func (r *rig) pendResize(uid types.UID, granted, reason string) {
 	pod := r.pods[uid].DeepCopy()
 	list := v1.ResourceList{v1.ResourceCPU: quantity(granted)}
 	pod.Status.ContainerStatuses = []v1.ContainerStatus{{Name: pod.Spec.Containers[0].Name, AllocatedResources: list, Resources: &v1.ResourceRequirements{Requests: list}}}
-	pod.Status.Conditions = append(pod.Status.Conditions, v1.PodCondition{Type: v1.PodResizePending, Status: v1.ConditionTrue, Reason: v1.PodReasonDeferred, Message: "no room"})
+	pod.Status.Conditions = append(pod.Status.Conditions, v1.PodCondition{Type: v1.PodResizePending, Status: v1.ConditionTrue, Reason: reason, Message: "no room"})
 	r.seePod(pod)
 }
 
@@ -267,6 +275,135 @@ func TestRefusedSizes(t *testing.T) {
 	}
 }
 
+// passes has another scheduler's pod come to the node, and leave it again.
+func (r *rig) passes(t *testing.T, does kubelet) {
+	t.Helper()
+	r.seePod(mustPod(t, "pod passes cpu=100m node=n1 scheduler=other"))
+	r.spin(1, does)
+	r.losePod("uid-passes")
+	r.spin(3, does)
+}
+
+// What is refused is asked for again less and less often, however many pods leave the node meanwhile, and whatever else changes of the pod; what is given has the count begin anew.
+func TestRefusalsPause(t *testing.T) {
+	for _, by := range []struct {
+		who   string
+		pause Backoff
+	}{{v1.PodReasonDeferred, refusalLasts(true)}, {v1.PodReasonInfeasible, refusalLasts(true)}, {"exceeded quota", refusalLasts(false)}} {
+		t.Run(by.who, func(t *testing.T) {
+			r := elasticRig(t)
+			r.seePod(mustPod(t, "pod a cpu=1 label=fairlead.dev/class=elastic"))
+			var asked []cluster.Time
+			refuses := func(c *Change) (string, bool) {
+				grows := len(c.To) > 0 && c.To[0].Requests.Cpu().MilliValue() > 1000
+				if grows {
+					asked = append(asked, r.now)
+				}
+				if grows && by.who == "exceeded quota" {
+					return by.who, false
+				}
+				return "", true
+			}
+			for r.now < 6*cluster.Hour {
+				r.passes(t, refuses)
+				r.annotate("uid-a", map[string]string{"seen": fmt.Sprint(r.now)})
+				switch spec, _ := r.cpuOf("a"); {
+				case by.who == "exceeded quota":
+				case spec > 1000:
+					r.pendResize("uid-a", "1", by.who)
+				default:
+					r.settleSizes()
+				}
+			}
+			if len(asked) < 5 {
+				t.Fatalf("it was asked for at %v alone", asked)
+			}
+			for i := range len(asked) - 1 {
+				// A pod passes in 44 s, and takes back, and growth, are asked for one after the other.
+				if pause, least := asked[i+1]-asked[i], by.pause.after(i+1); pause < least || pause > least+3*cluster.Minute {
+					t.Errorf("after %d refusals it was asked for again after %v, want %v or a little more; all were at %v", i+1, pause, least, asked)
+				}
+			}
+
+			r.now += cluster.Hour
+			r.passes(t, atOnce)
+			r.settleSizes()
+			r.passes(t, atOnce)
+			r.wantCPU("a", 3000, 3000)
+			if times := r.world.pods.byUID["uid-a"].growth.times; times != 0 {
+				t.Errorf("after it was given %d refusals are counted", times)
+			}
+		})
+	}
+}
+
+// Growth waits for the room that another pod has yet to give up on its node; where that keeps it, nobody grows into it.
+func TestGrowthWaitsForRoom(t *testing.T) {
+	r := elasticRig(t)
+	slow := func(*Change) (string, bool) { return "", true }
+	r.seePod(mustPod(t, "pod a cpu=1 label=fairlead.dev/class=elastic"))
+	r.spin(3, atOnce)
+	r.wantCPU("a", 3000, 3000)
+	r.seePod(mustPod(t, "pod b cpu=500m label=fairlead.dev/class=elastic"))
+	r.spin(3, slow)
+	_, a := r.cpuOf("a")
+	if spec, b := r.cpuOf("b"); a+b != 4000 || b <= 1000 || spec != 1000 { // what was free it has at once
+		t.Fatalf("a has %d in the core, and b %d of which it requests %d, want 4000 in all, and that b requests 1000 until a has given up the rest", a, b, spec)
+	}
+	r.wantCPU("a", a, a)
+	r.settleSizes()
+	r.spin(2, slow)
+	_, b := r.cpuOf("b")
+	r.wantCPU("b", b, b)
+
+	// A kubelet that keeps what it has is believed, and what is left is there.
+	r = elasticRig(t)
+	r.seePod(mustPod(t, "pod a cpu=1 label=fairlead.dev/class=elastic"))
+	r.spin(3, atOnce)
+	r.seePod(mustPod(t, "pod b cpu=500m label=fairlead.dev/class=elastic"))
+	r.spin(10, slow)
+	r.wantCPU("a", 3000, 3000)
+	r.wantCPU("b", 1000, 1000)
+}
+
+// Two pods of which each waits for what the other gives up of another resource do not wait for ever.
+func TestGrowthWaitsForNoCircle(t *testing.T) {
+	r := newRig(t, newBench(t))
+	r.policy = "fairlead"
+	r.restart()
+	r.promise(map[string]string{"elastic": `{importance: 1, sizes: {cpu: "3", memory: "3"}, default: true}`})
+	r.restart()
+	r.seeNode(mustNode(t, "node n1 cpu=4 mem=4Gi"))
+	r.seePod(mustPod(t, "pod a cpu=1 mem=1Gi"))
+	r.seePod(mustPod(t, "pod b cpu=1 mem=1Gi"))
+	r.spin(4, atOnce)
+	r.wantCPU("a", 2000, 2000)
+	z := SizesOf(r.world)
+	for name, wants := range map[string]sizes.Amount{"a": {CPU: 1000, Memory: 3 << 30}, "b": {CPU: 3000, Memory: 1 << 30}} {
+		p := r.world.pods.byUID[types.UID("uid-"+name)]
+		grant := p.granted()
+		grant[cpuColumn], grant[memoryColumn] = wants.CPU, wants.Memory
+		if !z.set(p, grant) {
+			t.Fatalf("pod %s has that already", name)
+		}
+		z.recount(p)
+	}
+	r.world.journal.now += cluster.Minute
+	due := z.Due()
+	if len(due) != 2 {
+		t.Fatalf("%d pods are to be resized, want both", len(due))
+	}
+	for _, c := range due {
+		want := sizes.Amount{CPU: 1000, Memory: 2 << 30}
+		if c.Object.Name == "b" {
+			want = sizes.Amount{CPU: 2000, Memory: 1 << 30}
+		}
+		if to := (sizes.Amount{CPU: c.To[0].Requests.Cpu().MilliValue(), Memory: c.To[0].Requests.Memory().Value()}); to != want {
+			t.Errorf("pod %s is to request %+v first, want %+v", c.Object.Name, to, want)
+		}
+	}
+}
+
 // Memory grows by whole Mi, whatever is left.
 func TestMemoryGrowsByMi(t *testing.T) {
 	r := newRig(t, newBench(t))
@@ -392,6 +529,83 @@ func TestOwnersMarkAlone(t *testing.T) {
 	r.seePod(mustPod(t, "pod c cpu=2500m"))
 	r.spin(3, atOnce)
 	r.wantCPU("a", 1000, 1000)
+}
+
+// A VerticalPodAutoscaler owns the pods of what it targets from when it is there on, whether they wait or run, and until it is gone or aims at something else; a pod of several is said to be of the first.
+func TestAutoscalerOwnsItsTarget(t *testing.T) {
+	r := elasticRig(t)
+	says := map[string]string{}
+	notes := func(c *Change) (string, bool) {
+		if says[c.Object.Name] = c.Says.Message; c.To != nil {
+			return "", false
+		}
+		pod := r.pods[c.Object.UID].DeepCopy()
+		pod.Status.Conditions = append(slices.DeleteFunc(pod.Status.Conditions, func(o v1.PodCondition) bool { return o.Type == c.Says.Type }), c.Says)
+		r.seePod(pod)
+		return "", false
+	}
+	aim := func(name, kind, at string) {
+		target := Workload{"default", kind, at}
+		if at == "" {
+			target = Workload{}
+		}
+		SeeAutoscaler(r.world, types.NamespacedName{Namespace: "default", Name: name}, target)
+	}
+	grows := " label=fairlead.dev/class=elastic"
+	r.seePod(mustPod(t, "pod a cpu=400m kind=StatefulSet owner=web"+grows))
+	r.seePod(mustPod(t, "pod b cpu=400m kind=StatefulSet owner=other"+grows))
+	r.spin(3, notes)
+	r.wantCPU("a", 1200, 1200)
+
+	aim("vpa", "statefulset", "web")
+	aim("vpa-2", "statefulset", "web")
+	aim("elsewhere", "deployment", "other")
+	if a := r.world.pods.byUID["uid-a"]; a.growth != nil {
+		t.Fatal("a pod of a VerticalPodAutoscaler may grow")
+	}
+	r.seePod(mustPod(t, "pod c cpu=400m kind=StatefulSet owner=web"+grows))
+	r.spin(3, notes)
+	want := "It stays as it is, though ServiceClass elastic has sizes: the VerticalPodAutoscaler vpa owns its size."
+	for _, name := range []string{"a", "c"} {
+		if !strings.HasPrefix(says[name], want) {
+			t.Errorf("pod %s says %q, want %q", name, says[name], want)
+		}
+	}
+	r.wantCPU("a", 1200, 1200)
+	r.wantCPU("b", 1200, 1200)
+	r.wantCPU("c", 400, 400)
+
+	aim("vpa", "statefulset", "")
+	r.spin(3, notes)
+	r.wantCPU("c", 400, 400)
+	aim("vpa-2", "statefulset", "third")
+	r.spin(3, atOnce)
+	r.wantCPU("c", 1200, 1200)
+}
+
+// A target is the controller of a pod, or as far as names say the controller of that.
+func TestTargetsOfAPod(t *testing.T) {
+	for _, test := range []struct{ kind, owner, hash, want string }{
+		{"StatefulSet", "db", "", "statefulset/db statefulset/db"},
+		{"ReplicaSet", "web-7d9", "7d9", "replicaset/web-7d9 deployment/web"},
+		{"ReplicaSet", "web", "", "replicaset/web replicaset/web"},
+		{"Job", "backup-29000000", "", "job/backup-29000000 job/backup-29000000 cronjob/backup"},
+		{"Job", "once", "", "job/once job/once"},
+		{"", "", "", ""},
+	} {
+		pod := mustPod(t, "pod a cpu=1")
+		if pod.OwnerReferences = nil; test.kind != "" {
+			pod.OwnerReferences = []metav1.OwnerReference{{Kind: test.kind, Name: test.owner, Controller: new(true)}}
+			pod.Labels = map[string]string{appsv1.DefaultDeploymentUniqueLabelKey: test.hash}
+		}
+		var got []string
+		for _, w := range targetsOf(pod) {
+			got = append(got, w.Kind+"/"+w.Name)
+		}
+		if text := strings.Join(got, " "); text != test.want {
+			t.Errorf("a pod of %s %s is of %q, want %q", test.kind, test.owner, text, test.want)
+		}
+	}
 }
 
 // What fails while sizes are seen to is blamed on the pod that it is about.

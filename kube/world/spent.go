@@ -18,6 +18,7 @@ type Spent struct {
 	Account     cluster.Account
 	Phase       cluster.Phase // Waiting, Starting, Running, or Gated: its time does not count
 	Preemptions int32
+	Millicores  int64        // that it asks for
 	Until       cluster.Time // when it is forgotten, of one that nobody has; 0 if that is not known
 }
 
@@ -51,7 +52,7 @@ func (w *workload) standing() Standing {
 
 // spent is how the replica of a slot has spent its time: as the core has it, or if that has not heard of it yet, as it began.
 func (l *Ledger) spent(of *slot) Spent {
-	s := Spent{Name: of.replica, Class: of.name, Phase: cluster.Gated, Preemptions: of.preemptions}
+	s := Spent{Name: of.replica, Class: of.name, Phase: cluster.Gated, Preemptions: of.preemptions, Millicores: of.shape.demand[cpuColumn]}
 	account, phase := l.times.Account(of.task, of.seq)
 	switch {
 	case account != nil:

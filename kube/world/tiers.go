@@ -45,5 +45,9 @@ func TierOf(w *World, p *Pod) string {
 	if len(p.tier) == 0 {
 		return ""
 	}
-	return fmt.Sprintf("the tier of ServiceClass %s wants %s", w.slots.classes.rowOf(p).class.Name, p.tier)
+	why := fmt.Sprintf("the tier of ServiceClass %s wants %s", w.slots.classes.rowOf(p).class.Name, p.tier)
+	if _, asks := p.tier[ReputationLabel]; asks && w.nodes.reputations.at != nil {
+		why += "; " + w.nodes.reputations.tell()
+	}
+	return why
 }

@@ -28,6 +28,7 @@ import (
 	"slices"
 
 	v1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
 	"fairlead.dev/fairlead/cluster"
@@ -76,6 +77,8 @@ type Options struct {
 	NoSizes string
 	// Times is what accounts of workloads are kept by; none are without it.
 	Times Times
+	// Reputation is a moment of the API server's clock, by which the reputation of nodes is learned; nil learns none.
+	Reputation func(metav1.Time) cluster.Time
 	// Shadow says that nothing is carried out: decisions are noted (noted.go).
 	Shadow bool
 }
@@ -99,12 +102,13 @@ func New(j *judge.Judge, o Options) *World {
 	pods := &Pods{byUID: map[types.UID]*Pod{}, ranks: map[int32]int{}, unplaced: map[int32]int{}, handling: o.Handling, readings: readings{}}
 	nodes := &nodes{journal: journal, judge: j, columns: columns, byName: map[string]*node{}, rackLabel: o.RackLabel}
 	nodes.domains = &domains{nodes: nodes}
+	nodes.reputations = reputations{journal: journal, at: o.Reputation, of: map[string]*reputed{}, count: map[string]int{}, next: cluster.Never}
 	sets := &nodeSets{journal: journal, judge: j, nodes: nodes}
 	rules := &rules{journal: journal, domains: nodes.domains, spaces: map[string]*namespace{}}
 	for _, p := range o.Prices {
 		rules.wishes = rules.wishes || p.Company
 	}
-	shapes := &shapes{journal: journal, judge: j, columns: columns, nodes: nodes, sets: sets, rules: rules, prices: func(schedulerName string) Prices { return o.Prices[schedulerName] }}
+	shapes := &shapes{journal: journal, judge: j, columns: columns, nodes: nodes, sets: sets, rules: rules, prices: func(schedulerName string) Prices { return o.Prices[schedulerName] }, autoscalers: newAutoscalers()}
 	slots := &slots{journal: journal, classes: &classes{journal: journal, promises: promises.Open(nil), labelsOf: rules.labelsOf, ledger: &Ledger{journal: journal, times: o.Times, workloads: map[Workload]*workload{}, idle: map[string]int{}}}, shapes: shapes, services: services{}}
 	rules.retag, rules.standing.rules = slots.retag, rules
 	queue := &queue{journal: journal, pods: pods, sets: sets, room: math.MaxInt}
@@ -242,6 +246,7 @@ func (w *World) Due() {
 	w.binds.notes.due()
 	w.placed.contest.due()
 	w.placed.sizes.due()
+	w.nodes.reputations.due(w)
 	w.placed.nominations.honour()
 	w.groups.arrange()
 }
@@ -267,7 +272,7 @@ func (w *World) Wake() cluster.Time {
 	if len(w.slots.vacant) > 0 {
 		wake = min(wake, w.slots.vacant[0].until)
 	}
-	wake = min(wake, w.placed.sizes.wake())
+	wake = min(wake, w.placed.sizes.wake(), w.nodes.reputations.next)
 	return min(wake, w.slots.classes.ledger.wake())
 }
 

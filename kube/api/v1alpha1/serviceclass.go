@@ -23,6 +23,16 @@ type Span string
 // +kubebuilder:validation:Pattern=`^([1-9][0-9]?(\.[0-9]{1,2})?|100(\.0{1,2})?)$`
 type Factor string
 
+// Surcharge is a share of a price on top of it, such as 25% or 0.25: at most a hundredfold, and no finer than a millionth.
+//
+// +kubebuilder:validation:Pattern=`^(100(\.0{1,6})?|[0-9]{1,2}(\.[0-9]{1,6})?|(10000(\.0{1,4})?|[0-9]{1,4}(\.[0-9]{1,4})?)%)$`
+type Surcharge string
+
+// Amount is money of a currency that has no name, such as 0.04: at most a million, and no finer than a millionth.
+//
+// +kubebuilder:validation:Pattern=`^(1000000(\.0{1,6})?|[0-9]{1,6}(\.[0-9]{1,6})?)$`
+type Amount string
+
 // LabelValue is the value of a label.
 //
 // +kubebuilder:validation:MaxLength=63
@@ -58,7 +68,7 @@ type ServiceClass struct {
 
 // ServiceClassSpec is what is promised to whom. What is left out is not promised.
 //
-// +kubebuilder:validation:XValidation:rule="has(self.availability) || !(has(self.margin) || has(self.restart) || has(self.overheadBudget))",message="margin, restart and overheadBudget are of no use without availability; give one, or remove them"
+// +kubebuilder:validation:XValidation:rule="has(self.availability) || !(has(self.margin) || has(self.restart) || has(self.overheadBudget) || has(self.credits))",message="margin, restart, overheadBudget and credits are of no use without availability; give one, or remove them"
 type ServiceClassSpec struct {
 	// Importance orders classes; the smallest number matters most.
 	//
@@ -89,16 +99,8 @@ type ServiceClassSpec struct {
 	// +kubebuilder:default=Lost
 	Evicted string `json:"evicted,omitempty"`
 
-	// Urgency is the place in the queue under policies that order by levels.
-	//
-	// +optional
-	Urgency *Level `json:"urgency,omitempty"`
-	// Size is how much of what its node has left a pod gets beside others whose sizes are open, and Redundancy what it is worth to have copies, under policies that order by levels.
-	//
-	// +optional
-	Size *Level `json:"size,omitempty"`
-	// +optional
-	Redundancy *Level `json:"redundancy,omitempty"`
+	Levels  `json:",inline"`
+	Billing `json:",inline"`
 
 	// Tier is the labels that a node must have for pods of the class, beside what they select themselves.
 	//
@@ -129,6 +131,63 @@ type ServiceClassSpec struct {
 	//
 	// +optional
 	NamespaceSelector *metav1.LabelSelector `json:"namespaceSelector,omitempty"`
+}
+
+// Levels are what policies go by that order by levels.
+type Levels struct {
+	// Urgency is the place in the queue under policies that order by levels.
+	//
+	// +optional
+	Urgency *Level `json:"urgency,omitempty"`
+	// Size is how much of what its node has left a pod gets beside others whose sizes are open, and Redundancy what it is worth to have copies, under policies that order by levels.
+	//
+	// +optional
+	Size *Level `json:"size,omitempty"`
+	// +optional
+	Redundancy *Level `json:"redundancy,omitempty"`
+}
+
+// Billing is what pods of the class cost, and what is given back where a promise was broken. Nobody is charged: WorkloadAccounts say both.
+type Billing struct {
+	// Price is what its pods cost. What is left out of it goes by what is promised: a core costs 1 an hour, times the availability where there is one, and a quarter more for each level of urgency above BestEffort.
+	//
+	// +optional
+	Price *Price `json:"price,omitempty"`
+	// Credits are rows of what is given back, of which the first counts that is attained. They fall, what is given back rises, and the last row is for 0. Left out, 10% are given back from 99% of what was promised on, 30% from 95% on, and else all.
+	//
+	// +optional
+	// +listType=atomic
+	// +kubebuilder:validation:MinItems=1
+	// +kubebuilder:validation:MaxItems=16
+	Credits []Credit `json:"credits,omitempty"`
+}
+
+// Price is what pods of a class cost.
+//
+// +kubebuilder:validation:MinProperties=1
+type Price struct {
+	// UnitHour is for a core that a pod requests, for an hour in which it runs.
+	//
+	// +optional
+	UnitHour *Amount `json:"unitHour,omitempty"`
+	// Urgency and Tier are on top of that, for the place in the queue and the nodes.
+	//
+	// +optional
+	Urgency *Surcharge `json:"urgency,omitempty"`
+	// +optional
+	Tier *Surcharge `json:"tier,omitempty"`
+}
+
+// Credit is what is given back.
+type Credit struct {
+	// Attained is the least share of the promised availability for the row.
+	//
+	// +required
+	Attained Share `json:"attained"`
+	// Back is the share of the price of what was promised that is given back.
+	//
+	// +required
+	Back Share `json:"back"`
 }
 
 // Sizes is by which factors requests may grow; what is left out stays as it is.

@@ -15,6 +15,7 @@ import (
 // +kubebuilder:printcolumn:name="Available",type=string,JSONPath=`.status.available`
 // +kubebuilder:printcolumn:name="Slack",type=string,JSONPath=`.status.slack`
 // +kubebuilder:printcolumn:name="At Risk",type=integer,JSONPath=`.status.atRisk`
+// +kubebuilder:printcolumn:name="Credit",type=string,JSONPath=`.status.credit`
 // +kubebuilder:printcolumn:name="Observed",type=date,JSONPath=`.status.observedAt`
 type WorkloadAccount struct {
 	metav1.TypeMeta   `json:",inline"`
@@ -63,6 +64,12 @@ type WorkloadAccountStatus struct {
 	//
 	// +optional
 	Preemptions int64 `json:"preemptions"`
+	// Charge is what the replicas have cost by the price of their classes as it is now, and Credit what is given back as promises were broken: a share of the price of what was promised, so that it may be more.
+	//
+	// +optional
+	Charge string `json:"charge,omitempty"`
+	// +optional
+	Credit string `json:"credit,omitempty"`
 
 	// Conditions: EnoughReplicas says whether the workload has as many pods as its class says, where that says more than one.
 	//
@@ -112,7 +119,7 @@ type ReplicaAccount struct {
 	Spent `json:",inline"`
 }
 
-// Spent is what time was spent on, in microseconds: of each at most a hundred years.
+// Spent is what time was spent on, in microseconds: of each at most a hundred years. Millicores is what was asked for meanwhile, by which it is priced.
 type Spent struct {
 	// +optional
 	// +kubebuilder:validation:Minimum=0
@@ -134,6 +141,10 @@ type Spent struct {
 	RestartingMicroseconds int64 `json:"restartingMicroseconds"`
 	// +optional
 	Preemptions int32 `json:"preemptions"`
+	// +optional
+	// +kubebuilder:validation:Minimum=0
+	// +kubebuilder:validation:Maximum=1125899906842624
+	Millicores int64 `json:"millicores,omitempty"`
 }
 
 // OtherReplicas are replicas that have no account of their own here.
