@@ -261,7 +261,7 @@ func (p poisoned) Plan(t *sched.Trial, c *sched.Changed, budget int64, out *sche
 // poisonRounds gives the scheduler that policy.
 func (l *living) poisonRounds() {
 	l.epochs.policy = func(lane *recording.Lane) (sched.Policy, *recording.Races, error) {
-		policy, races, err := l.newPolicy(lane)
+		policy, races, err := l.epochs.newPolicy(lane)
 		return poisoned{policy}, races, err
 	}
 }
