@@ -7,6 +7,7 @@ import (
 	"sync"
 	"time"
 
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/klog/v2"
 
 	"fairlead.dev/fairlead/cluster"
@@ -30,7 +31,8 @@ type besideRound struct {
 	core  *recording.Recorder // that it is of
 	round *recording.Round
 	began time.Time
-	asker *asker // of its lane; nil if that asks for no integer programs
+	asker *asker      // of its lane; nil if that asks for no integer programs
+	tried []types.UID // pods of which it is searched whose fault a panic was
 }
 
 // undecidedFor is how long a pod may wait for a lane beside the core before it is said why it waits: else nobody heard of it while others come all the time.
@@ -46,7 +48,7 @@ func beginBeside(ctx context.Context, s *Scheduler) {
 		}
 		now := s.now()
 		within, end := context.WithTimeout(ctx, programsAtMost)
-		of := besideRound{core, core.Begin(lane, now), s.Clock.Now(), s.epochs.programs.round(within, lane, now)}
+		of := besideRound{core, core.Begin(lane, now), s.Clock.Now(), s.epochs.programs.round(within, lane, now), triedBeside(s.aside)}
 		if of.asker != nil {
 			of.round.Answers = of.asker.answers
 		}
@@ -94,6 +96,9 @@ func finishBeside(ctx context.Context, s *Scheduler) {
 		if err := f.round.Err(); err != nil {
 			s.epochs.mistakes.complain(ctx, s.now(), err)
 			return
+		}
+		for _, uid := range f.tried { // which have been in a round without a panic
+			s.aside.passed[uid] = true
 		}
 		s.carryOut(ctx, decisions, f.began)
 		f.tell(ctx, s, decisions)
