@@ -19,6 +19,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"fairlead.dev/fairlead/flow"
+	"fairlead.dev/fairlead/ilp"
 	"fairlead.dev/fairlead/mcmf"
 	"fairlead.dev/fairlead/mcmf/race"
 	"fairlead.dev/fairlead/policies"
@@ -148,7 +149,7 @@ func (r replayer) policyOf(l recording.Lane) (sched.Policy, error) {
 	if wanted := r.wanted; wanted != "" && wanted != l.Policy && !l.LongRunning {
 		return nil, fmt.Errorf("it was recorded with policy %s, and --policy says %s; leave --policy out, or simulate a trace to compare policies", report.Printable(l.Policy), wanted)
 	}
-	p, err := chosen.Make(r.known, &l, policies.Options{Racer: again(l.Races), Programs: newLazily()})
+	p, err := chosen.Make(r.known, &l, policies.Options{Racer: again(l.Races), Programs: ilp.UpTo{Solver: newLazily(), More: l.Answers.Ask}})
 	if err != nil { // it may name what the header says
 		return nil, errors.New(report.Printable(err.Error()))
 	}

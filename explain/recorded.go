@@ -38,7 +38,7 @@ func Replay(
 	}
 	var lanes []Lane
 	for _, l := range result.Header.Lanes {
-		l.Races = new(recording.Races) // nobody wrote down a race of one that is only asked
+		l.Races, l.Answers = new(recording.Races), new(recording.Answers) // nobody wrote down a race of one that is only asked
 		fresh, err := build(l)
 		if err != nil {
 			return nil, err

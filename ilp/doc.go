@@ -27,5 +27,6 @@
 //	validate.go   what may be wrong with a model, said by column and row
 //	check.go      whether values hold, and what they cost
 //	solver.go     limits, statuses, solutions, the interface of solvers
+//	upto.go       a solver that is given up at some point
 //	lp.go         models as text in the LP format
 package ilp

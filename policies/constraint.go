@@ -70,15 +70,15 @@ func bySearch(seed uint64) lane.Options {
 
 // repairing mends by the solver; nil if there is none. A plan that costs no more than what is
 // plain to see costs no solving (exact.Repair), and one that the solver failed on stays as it is.
-func repairing(solver ilp.Solver) func(*constraint.Problem, constraint.Assignment, int64) (constraint.Assignment, int64) {
+func repairing(solver ilp.Solver) func(*constraint.Problem, constraint.Assignment, int64) lane.Repaired {
 	if solver == nil {
 		return nil
 	}
-	return func(p *constraint.Problem, found constraint.Assignment, budget int64) (constraint.Assignment, int64) {
+	return func(p *constraint.Problem, found constraint.Assignment, budget int64) lane.Repaired {
 		o := exact.Defaults()
 		o.Ticks = max(budget/solverTick, 1)
 		r, _ := exact.Repair(p, found, solver, o) // who gave the solver knows what went wrong with it
-		return r.Assignment, r.Ticks * solverTick
+		return lane.Repaired{Assignment: r.Assignment, Ticks: r.Ticks * solverTick, Score: r.Score, Bound: r.Bound, Better: r.Better > 0}
 	}
 }
 

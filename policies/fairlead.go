@@ -15,13 +15,14 @@ import (
 func united() Info {
 	return Info{
 		Name: "fairlead", What: "by promise, priority and share; where least is lost of what others may ask for; evicts lower ranks",
-		From: "all five papers; specification of the unified policy", Family: Queue, Evicts: true, PricesNodes: true, PricesCompany: true,
+		From: "all five papers; specification of the unified policy", Family: Queue, Evicts: true, PricesNodes: true, PricesCompany: true, ProgramsBeside: true,
 		Options: []Option{TieBreak(), without(), nodePrice()},
 		Make: func(o Options) (sched.Policy, error) {
 			off, _ := fairlead.ParseWithout(o.Own[withoutName])
 			apps := bySearch(o.Seed)
 			apps.Moves, apps.MayMove, apps.Objective.Moved = off&fairlead.WithoutEvictions == 0, fairlead.MayMove, movePrice
-			apps.Every = interval // rounds come with each event here, and a search takes a second
+			apps.Every = interval                                              // rounds come with each event here, and a search takes a second
+			apps.Repair, apps.RepairTicks = repairing(o.Programs), searchTicks // beside the core there is time for both
 			price, _ := strconv.ParseInt(o.Own[nodePriceName], 10, 64)
 			return fairlead.New(fairlead.Options{Seed: o.Seed, Ties: o.Ties, Without: off, NodePrice: price, Applications: lane.New(apps)}), nil
 		},

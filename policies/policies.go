@@ -35,6 +35,8 @@ type Options struct {
 	// them once cluster.SolverReady has said that they may. It may be nil, for those that
 	// do without.
 	Programs ilp.Solver
+	// Beside says that its rounds run beside all else (sched.Lane), so that they may take seconds.
+	Beside bool
 	// Preference is the share of a task's input, in per cent, from which on
 	// quincy draws it to the node or rack that holds it; 0 is the policy's own.
 	Preference int
@@ -89,8 +91,8 @@ type Info struct {
 	PricesNodes bool
 	// PricesCompany says the same of nodes that do not offer the company that soft constraints ask for.
 	PricesCompany bool
-	// Programs says that the policy has a use for Options.Programs.
-	Programs bool
+	// Programs says that the policy has a use for Options.Programs, ProgramsBeside that it has one in a lane beside the core.
+	Programs, ProgramsBeside bool
 	// Options are those that the policy takes.
 	Options []Option
 	// Make makes the policy of options that it honours.
@@ -191,7 +193,7 @@ func (p *Info) Honoured(o Options) Options {
 	if p.Family != Flow {
 		o.Preference = 0
 	}
-	if !p.Programs {
+	if !p.Programs && !(p.ProgramsBeside && o.Beside) {
 		o.Programs = nil
 	}
 	return o

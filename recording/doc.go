@@ -58,6 +58,9 @@
 //	won        of step and finish: who won each race of their rounds, in their
 //	           order, as in "won": ["incremental", "cost-scaling"]; where the
 //	           solver is race. A replay lets the same ones win
+//	given_up   of finish: at which model of the round, from 1, the solver of integer
+//	           programs was given up, as it was too slow or crashed; omitted: at none.
+//	           A replay gives up there
 //	more       no call: the first part of the events of the next one, so that no
 //	           line grows long
 //
@@ -132,7 +135,7 @@
 //	2 to 5  lack constraint, constraint_forgotten, tags and long_running
 //	2 to 6  lack protected, leaving, and vectors that are empty and not omitted, and have
 //	        replaced what is no UTF-8
-//	2 to 7  lack class_forgotten, and class as an event; they lack spec, loose, lenient, beside, never_preempts, stays,
+//	2 to 7  lack class_forgotten, and class as an event; they lack spec, loose, lenient, beside, given_up, never_preempts, stays,
 //	        prefers, usual, budget, budgets, guarded, spare, yields, service, disruption, gang, arriving and what goes with it, and lanes lack long_running and options, and have ties, solver and
 //	        migrations instead
 package recording

@@ -50,7 +50,9 @@ type Lane struct {
 	// Beside is as sched.Lane has it.
 	Beside bool `json:"beside,omitempty"`
 	// Races is, in a replay, who won the races of the lane's policy.
-	Races               *Races       `json:"-"`
+	Races *Races `json:"-"`
+	// Answers is, in a replay, how far the solver of integer programs was asked.
+	Answers             *Answers     `json:"-"`
 	Heartbeat, Watchdog cluster.Time `json:"-"`
 	// IgnoreOutcomes is as sched.Trigger has it; on the wire it is "patient".
 	IgnoreOutcomes bool `json:"patient,omitempty"`

@@ -39,19 +39,22 @@ type Call struct {
 	Budget int64 // of Finish: of the round's Run
 	In     []cluster.Event
 	Out    []sched.Decision
+	// GivenUp is, of Finish, at which model of the round the solver of integer programs was given up, from 1; 0 if it was not.
+	GivenUp int
 	// Won says who won the races of the rounds of Step or Finish, if any raced.
 	Won []mcmf.Algorithm
 }
 
 // wireCall is a call as it is written. Its lists are read apart, element by element.
 type wireCall struct {
-	Call   Kind         `json:"call"`
-	At     cluster.Time `json:"at"`
-	Lane   int          `json:"lane,omitempty"`
-	Budget int64        `json:"budget,omitempty"`
-	In     unread       `json:"in,omitempty"`
-	Out    unread       `json:"out,omitempty"`
-	Won    unread       `json:"won,omitempty"`
+	Call    Kind         `json:"call"`
+	At      cluster.Time `json:"at"`
+	Lane    int          `json:"lane,omitempty"`
+	Budget  int64        `json:"budget,omitempty"`
+	GivenUp int          `json:"given_up,omitempty"`
+	In      unread       `json:"in,omitempty"`
+	Out     unread       `json:"out,omitempty"`
+	Won     unread       `json:"won,omitempty"`
 }
 
 // unread is a list as text.
@@ -214,7 +217,7 @@ func (r *Reader) split(line []byte) (w wireCall, err error) {
 // call checks that what is written is a call that can be made now.
 func (r *Reader) call(line []byte) (Call, error) {
 	w, err := r.split(line)
-	c := Call{Kind: w.Call, At: w.At, Lane: w.Lane, Budget: w.Budget, In: r.partial}
+	c := Call{Kind: w.Call, At: w.At, Lane: w.Lane, Budget: w.Budget, GivenUp: w.GivenUp, In: r.partial}
 	if err != nil {
 		return c, err
 	}
@@ -341,6 +344,9 @@ func (r *Reader) checkOrder(w *wireCall) error {
 	}
 	if (w.Call == Begin || w.Call == Finish) && (!none(w.In) || len(r.partial) > 0) {
 		return fmt.Errorf("%s takes no events", w.Call)
+	}
+	if w.GivenUp < 0 || w.GivenUp > 0 && w.Call != Finish {
+		return fmt.Errorf("%s gives up a solver at model %d; only finish says so, from 1", w.Call, w.GivenUp)
 	}
 	if (w.Call == Begin || w.Call == more) && !none(w.Out) {
 		return fmt.Errorf("%s makes no decisions", w.Call)

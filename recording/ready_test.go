@@ -61,13 +61,13 @@ func TestReplaysReadiness(t *testing.T) {
 	again := func(recording.Lane) (sched.Policy, error) {
 		return lane.New(lane.Options{
 			Solve: serial, Quick: serial, Objective: constraint.Standard(),
-			Repair: func(p *constraint.Problem, found constraint.Assignment, _ int64) (constraint.Assignment, int64) {
+			Repair: func(p *constraint.Problem, found constraint.Assignment, _ int64) lane.Repaired {
 				r, err := exact.Repair(p, found, engine, exact.Defaults())
 				if err != nil {
 					t.Error(err)
 				}
 				better += r.Better
-				return r.Assignment, r.Ticks
+				return lane.Repaired{Assignment: r.Assignment, Ticks: r.Ticks}
 			},
 		}), nil
 	}

@@ -54,8 +54,9 @@ func (r *Recorder) Step(now cluster.Time, in []cluster.Event, out []sched.Decisi
 // Round is a round of a core that knows with which budget it ran.
 type Round struct {
 	*sched.Round
-	budget int64
-	flying bool // it has not been finished
+	Answers *Answers // of the solver that the lane's policy may ask; nil if it asks none
+	budget  int64
+	flying  bool // it has not been finished
 }
 
 // Run is Round.Run of the core. It may run on another goroutine.
@@ -82,7 +83,11 @@ func (r *Recorder) Finish(round *Round, now cluster.Time, out []sched.Decision) 
 	round.flying = false
 	r.won = r.won[:0]
 	r.take(round.Lane())
-	r.write(Call{Kind: Finish, At: now, Lane: round.Lane(), Budget: round.budget, Out: out[before:], Won: r.won})
+	givenUp := 0
+	if round.Answers != nil {
+		givenUp = round.Answers.Take()
+	}
+	r.write(Call{Kind: Finish, At: now, Lane: round.Lane(), Budget: round.budget, GivenUp: givenUp, Out: out[before:], Won: r.won})
 	return out
 }
 

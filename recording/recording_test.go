@@ -260,7 +260,7 @@ func TestBadInput(t *testing.T) {
 		{head + `{"call":"dance"}` + "\n", `f:2: unknown call "dance"`},
 		{head + `{"call":"step","at":-1}` + "\n", "f:2: at -1, want a time from 0"},
 		{head + `{"call":"step","at":1e99}` + "\n", "f:2: json: cannot unmarshal"},
-		{head + `{"call":"step","mood":1}` + "\n", `f:2: mood: unknown field; there are at, budget, call, in, lane, out, won`},
+		{head + `{"call":"step","mood":1}` + "\n", `f:2: mood: unknown field; there are at, budget, call, given_up, in, lane, out, won`},
 		{head + `{"call":"step","in":[{"e":"left","task":0,"attempt":1},{"e":"ended","tsak":0}]}` + "\n", `f:2: in[1].tsak: unknown field; did you mean task?`},
 		{head + `{"call":"step","out":[{"d":"place","nodee":0}]}` + "\n", `f:2: out[0].nodee: unknown field; did you mean node?`},
 		{head + `{"call":"step"}` + "\n" + `{"call":"snapshot"}` + "\n", "f:3: a snapshot stands behind other calls"},

@@ -109,7 +109,7 @@ func replay(in io.Reader, name string, at cluster.Time, build func(Lane) (sched.
 	result := Result{Header: *r.Header()}
 	player := player{rounds: make([]*sched.Round, len(r.Header().Lanes))}
 	player.core, err = newCore(r.Header(), func(l Lane) (sched.Policy, error) {
-		l.Races = &player.races
+		l.Races, l.Answers = &player.races, &player.answers
 		return build(l)
 	})
 	if err != nil {
@@ -190,15 +190,16 @@ func (r *Result) count(c *Call) {
 
 // player makes calls on a core. The reader has checked that they can be made.
 type player struct {
-	core   *sched.Core
-	rounds []*sched.Round // by lane
-	races  Races          // of this call
-	out    []sched.Decision
+	core    *sched.Core
+	rounds  []*sched.Round // by lane
+	races   Races          // of this call
+	answers Answers        // of this call
+	out     []sched.Decision
 }
 
 // play makes the call. Its error says which events made no sense.
 func (p *player) play(c *Call) (wrong error) {
-	p.out, p.races = p.out[:0], Races{won: c.Won}
+	p.out, p.races, p.answers = p.out[:0], Races{won: c.Won}, Answers{givenUp: c.GivenUp}
 	switch c.Kind {
 	case Snapshot, Observe, more:
 		p.out, wrong = p.core.Observe(c.At, c.In, p.out)
@@ -215,13 +216,16 @@ func (p *player) play(c *Call) (wrong error) {
 }
 
 // differ says what the call that was just played did differently; nil if nothing.
-// That races were run or left out is a difference, too, before it changes decisions.
+// That races were run or left out is a difference, too, before it changes decisions, and that a solver was not asked as far as it answered.
 func (p *player) differ(c *Call) *Difference {
 	if !slices.EqualFunc(c.Out, p.out, sched.Decision.Equal) {
 		return differ(p.core.View(), c.Out, p.out)
 	}
 	if ran := len(c.Won) - len(p.races.won) + p.races.beyond; ran != len(c.Won) {
 		return &Difference{Index: len(c.Out), Recorded: fmt.Sprintf("%d races", len(c.Won)), Replayed: fmt.Sprintf("%d races", ran)}
+	}
+	if asked := p.answers.asked; asked < c.GivenUp {
+		return &Difference{Index: len(c.Out), Recorded: fmt.Sprintf("integer programs, given up at model %d", c.GivenUp), Replayed: fmt.Sprintf("%d models", asked)}
 	}
 	return nil
 }

@@ -232,7 +232,7 @@ func (w *Writer) line(c *Call) {
 	x.line = append(x.line, c.Kind...)
 	x.line = append(x.line, `","at":`...)
 	x.line = strconv.AppendInt(x.line, int64(c.At), 10)
-	x.signed("lane", int64(c.Lane)).signed("budget", c.Budget)
+	x.signed("lane", int64(c.Lane)).signed("budget", c.Budget).signed("given_up", int64(c.GivenUp))
 	if len(w.encode.line) > 0 {
 		x.key("in")
 		x.line = append(x.line, '[')

@@ -22,6 +22,13 @@ func Undecided(c *Core, t cluster.TaskID) bool {
 	return lane != noLane && c.lanes[lane].Beside && task.Phase == cluster.Waiting && (c.lanes[lane].busy || c.lanes[lane].dirty)
 }
 
+// wakeBeside gives lanes beside the core cause for a round although nobody waits, since what runs may be placed better.
+func wakeBeside(c *Core) {
+	for i := range c.lanes {
+		c.lanes[i].dirty = c.lanes[i].dirty || c.lanes[i].Beside
+	}
+}
+
 // countWaiting counts, of lanes beside the core, their tasks that wait: a round is of use only if there are some, and costs a copy of all that changed.
 func countWaiting(c *Core, t cluster.TaskID) {
 	if !c.beside {

@@ -115,8 +115,12 @@ func (c *Core) Observe(now cluster.Time, in []cluster.Event, out []Decision) ([]
 			if job, ok := e.(cluster.JobSubmitted); ok {
 				c.assign(job.Job)
 			}
-			if _, ok := e.(cluster.JobChanged); ok { // fewer of it may do
+			switch e.(type) {
+			case cluster.JobChanged: // fewer of it may do
 				c.markLanesDirty()
+			case cluster.SolverReady:
+				wakeBeside(c)
+			default:
 			}
 			c.copies.update(c.state, e)
 			outside = outside || !outcome(&c.ledger, e)
@@ -222,9 +226,7 @@ func (c *Core) noticeTouch(touch cluster.Touch, out []Decision) []Decision {
 		c.markLanesDirty()
 	case cluster.Constraints:
 		c.markLanesDirty()
-		for i := range c.lanes { // what runs may violate it, and somebody may have to move
-			c.lanes[i].dirty = c.lanes[i].dirty || c.lanes[i].Beside
-		}
+		wakeBeside(c) // what runs may violate it, and somebody may have to move
 	case cluster.Jobs:
 		if cluster.IsGang(&c.state.View, cluster.JobID(touch.Row)) {
 			c.markLanesDirty()

@@ -66,6 +66,8 @@ type Plan struct {
 	Ticks int64
 	// Gap says how much better the plan might be, if the policy knows.
 	Gap Gap
+	// Solved says by what applications were placed, if some were to be.
+	Solved Solved
 	// Err says what is wrong with the policy, so that somebody hears of it. What
 	// the plan holds is done all the same.
 	Err error

@@ -27,8 +27,9 @@ type Options struct {
 	Solve Solver
 	// Repair makes what Solve found better, in about so many ticks, from the round on in which
 	// the state says that the solver of integer programs is ready; nil leaves it as it is. It
-	// then has what Solve leaves of the effort of a round, of which Solve has half.
-	Repair func(p *constraint.Problem, found constraint.Assignment, budget int64) (constraint.Assignment, int64)
+	// then has what Solve leaves of the effort of a round, of which Solve has half; or RepairTicks, where that is not 0, beside what Solve has.
+	Repair      func(p *constraint.Problem, found constraint.Assignment, budget int64) Repaired
+	RepairTicks int64
 	// Quick places one application at once: what Replan uses, and what chooses for who comes one container after the
 	// other (arrive.go).
 	Quick Solver
@@ -44,6 +45,15 @@ type Options struct {
 	Every cluster.Time
 	// Objective is what is weighed.
 	Objective constraint.Objective
+}
+
+// Repaired is what a repair came to.
+type Repaired struct {
+	Assignment constraint.Assignment
+	Ticks      int64 // that it took
+	// Score is what the assignment costs, and Bound what none costs less than.
+	Score, Bound int64
+	Better       bool // than what was found before
 }
 
 const (
@@ -70,6 +80,7 @@ type Policy struct {
 	again   cluster.Time // when to plan again those who found no place
 	came    bool         // somebody has begun to wait since the last plan
 	changed bool         // or a node has changed
+	mends   bool         // Repair may be asked
 }
 
 // ownTask is what is known of a task row of the lane's own.
@@ -94,6 +105,12 @@ func New(o Options) *Policy {
 func (p *Policy) Plan(t *sched.Trial, c *sched.Changed, budget int64, out *sched.Plan) {
 	s := t.View()
 	p.learn(s, c)
+	if p.options.Repair != nil && s.SolverReady() && !p.mends { // who found no place, or violates something, may find a better one
+		p.mends, p.changed, p.again = true, true, s.Now()
+		if p.options.Moves {
+			p.repair = min(p.repair, s.Now())
+		}
+	}
 	if due := p.due(); s.Now() < due {
 		out.Wake = min(out.Wake, due)
 		return
@@ -120,8 +137,7 @@ func (p *Policy) planAll(t *sched.Trial, budget int64, out *sched.Plan) {
 	var shut []cluster.TaskID
 	for plans := 1; ; plans++ {
 		posed := p.pose(s, func(task cluster.TaskID) bool { return !slices.Contains(shut, task) })
-		a, ticks := p.solve(s, &posed.problem, budget)
-		out.Ticks += ticks
+		a := p.solve(&posed.problem, budget, out)
 		moved := posed.moved(t, a, out)
 		planned, more := posed.bundles(t, a, out)
 		if plans == mostPlans || len(more) == 0 || !posed.othersWait(s, more) {
@@ -161,13 +177,28 @@ func (p *Policy) mayMove(s *cluster.View, t cluster.TaskID) bool {
 }
 
 // solve solves, and repairs if that may be.
-func (p *Policy) solve(s *cluster.View, problem *constraint.Problem, budget int64) (constraint.Assignment, int64) {
-	if p.options.Repair == nil || !s.SolverReady() {
-		return p.options.Solve(problem, budget)
+func (p *Policy) solve(problem *constraint.Problem, budget int64, out *sched.Plan) constraint.Assignment {
+	if !p.mends {
+		a, ticks := p.options.Solve(problem, budget)
+		out.Ticks += ticks
+		out.Solved = sched.Solved{By: sched.Search}
+		return a
 	}
-	a, ticks := p.options.Solve(problem, budget/2)
-	a, more := p.options.Repair(problem, a, max(budget-ticks, budget/2))
-	return a, ticks + more
+	search, own := budget, p.options.RepairTicks
+	if own == 0 {
+		search = budget / 2
+	}
+	a, ticks := p.options.Solve(problem, search)
+	if own == 0 {
+		own = max(budget-ticks, budget/2)
+	}
+	r := p.options.Repair(problem, a, own)
+	out.Ticks += ticks + r.Ticks
+	out.Solved = sched.Solved{By: sched.Search, Cost: r.Score, Bound: r.Bound, Bounded: true}
+	if r.Better {
+		out.Solved.By = sched.Programs
+	}
+	return r.Assignment
 }
 
 // count notes which applications were planned again although they had been before: commit

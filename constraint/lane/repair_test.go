@@ -20,13 +20,13 @@ func TestRepairTakesNobodyOff(t *testing.T) {
 		t.Fatal(err)
 	}
 	repaired := 0
-	b := newBed(t, lane.Options{Repair: func(p *constraint.Problem, found constraint.Assignment, _ int64) (constraint.Assignment, int64) {
+	b := newBed(t, lane.Options{Repair: func(p *constraint.Problem, found constraint.Assignment, _ int64) lane.Repaired {
 		r, err := exact.Repair(p, found, engine, exact.Defaults())
 		if err != nil || !r.Optimal {
 			t.Errorf("repaired to %+v (%v)", r, err)
 		}
 		repaired++
-		return r.Assignment, r.Ticks
+		return lane.Repaired{Assignment: r.Assignment, Ticks: r.Ticks}
 	}})
 	b.observe(cluster.SolverReady{})
 	b.rule("{app:app1, {app:app1, 0, 0}, node}")
@@ -52,13 +52,13 @@ func TestRepairOnceReady(t *testing.T) {
 	}
 	for _, tc := range []struct{ ready, beside bool }{{false, false}, {true, false}, {false, true}, {true, true}} {
 		models, better := 0, 0
-		b := newBed(t, lane.Options{Repair: func(p *constraint.Problem, found constraint.Assignment, _ int64) (constraint.Assignment, int64) {
+		b := newBed(t, lane.Options{Repair: func(p *constraint.Problem, found constraint.Assignment, _ int64) lane.Repaired {
 			r, err := exact.Repair(p, found, engine, exact.Defaults())
 			if err != nil {
 				t.Fatal(err)
 			}
 			models, better = models+r.Models, better+r.Better
-			return r.Assignment, r.Ticks
+			return lane.Repaired{Assignment: r.Assignment, Ticks: r.Ticks}
 		}})
 		if tc.ready {
 			b.observe(cluster.SolverReady{})

@@ -67,7 +67,7 @@ func (o *options) run(ctx context.Context, c *config.SchedulerConfiguration, mak
 	}
 	counts := metrics.New(registry)
 	options := scheduler.Options{
-		Client: client, Config: c, Metrics: counts, Clock: clock.RealClock{}, Identity: identity, Holds: elect.holds, Policies: o.policies,
+		Client: client, Config: c, Metrics: counts, Clock: clock.RealClock{}, Identity: identity, Holds: elect.holds, Policies: o.policies, Programs: Solver,
 	}
 	if err := serves.Tell(&options, to); err != nil {
 		return err

@@ -72,7 +72,7 @@ func (c *cluster) start(s settings) *fairlead {
 	f := &fairlead{registry: prometheus.NewRegistry()}
 	serves, err := app.Adapt(living, client, cfg)
 	c.must(err)
-	options := scheduler.Options{Client: client, Config: cfg, Metrics: metrics.New(f.registry), Clock: clock.RealClock{}, Identity: c.namespace}
+	options := scheduler.Options{Client: client, Config: cfg, Metrics: metrics.New(f.registry), Clock: clock.RealClock{}, Identity: c.namespace, Programs: app.Solver}
 	if s.workloads {
 		serves.OlderPodGroups = "1.35"
 	}

@@ -31,12 +31,13 @@ type Metrics struct {
 
 	Configuration Configuration // what became of changes of it
 	Shadow        Shadow        // how what is decided compares with what another scheduler does
+	Programs      Programs      // by what pods that constraints bind were placed
 }
 
 // New makes the metrics and registers them. A name that is registered already
 // is a mistake in the program and panics.
 func New(registerer prometheus.Registerer) *Metrics {
-	m := &Metrics{Pods: newPods(), PodGroups: newPodGroups(), Rounds: newRounds(), Binds: newBinds(), Evictions: newEvictions(), Cluster: newCluster(), Configuration: newConfiguration(), Shadow: newShadow()}
+	m := &Metrics{Pods: newPods(), PodGroups: newPodGroups(), Rounds: newRounds(), Binds: newBinds(), Evictions: newEvictions(), Cluster: newCluster(), Configuration: newConfiguration(), Shadow: newShadow(), Programs: newPrograms()}
 	registerer.MustRegister(m.Pods.collectors()...)
 	registerer.MustRegister(m.PodGroups.collectors()...)
 	registerer.MustRegister(m.Rounds.collectors()...)
@@ -45,6 +46,7 @@ func New(registerer prometheus.Registerer) *Metrics {
 	registerer.MustRegister(m.Cluster.collectors()...)
 	registerer.MustRegister(m.Configuration.collectors()...)
 	registerer.MustRegister(m.Shadow.collectors()...)
+	registerer.MustRegister(m.Programs.collectors()...)
 	return m
 }
 

@@ -69,6 +69,12 @@ func counted(t *testing.T) []*dto.MetricFamily {
 	m.Shadow.Count(metrics.Shadowed{
 		Same: 1, Different: 2, Unplaced: 3, Earlier: 4, Ours: metrics.ShadowSide{Opened: 5, Hard: 6, Soft: 7, Victims: 8}, Theirs: metrics.ShadowSide{Opened: 9, Hard: 10, Soft: 11, Victims: 12},
 	})
+	m.Programs.Planned(metrics.Planned{By: "search"})
+	m.Programs.Planned(metrics.Planned{By: "programs", Bounded: true, Gap: 1.5})
+	m.Programs.Planned(metrics.Planned{By: "search", Bounded: true, Optimal: true})
+	m.Programs.Solved(7)
+	m.Programs.Failed(metrics.TooSlow)
+	m.Programs.Ready()
 	families, err := registry.Gather()
 	if err != nil {
 		t.Fatal(err)
@@ -136,6 +142,13 @@ func TestValues(t *testing.T) {
 		"scheduler_pending_pods{queue=active}":                                                                  3,
 		"scheduler_unschedulable_pods{plugin=NodeAffinity,profile=fairlead}":                                    1,
 		"scheduler_cache_size{type=nodes}":                                                                      4,
+		"fairlead_constraint_plans_total{by=search,proven=nothing}":                                             1,
+		"fairlead_constraint_plans_total{by=programs,proven=bound}":                                             1,
+		"fairlead_constraint_plans_total{by=search,proven=optimal}":                                             1,
+		"fairlead_constraint_plan_gap{}":                                                                        2,
+		"fairlead_programs_solved_total{}":                                                                      7,
+		"fairlead_programs_failures_total{reason=time}":                                                         1,
+		"fairlead_programs_ready{}":                                                                             1,
 		"fairlead_rounds_total{}":                                                                               1,
 		"fairlead_round_duration_seconds{}":                                                                     1,
 		"fairlead_round_ticks_total{}":                                                                          1000,

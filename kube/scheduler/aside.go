@@ -41,6 +41,7 @@ type aside struct {
 	// heldBack are pods that are held back while a round's panic is searched, passed
 	// those that were in a round without one.
 	heldBack   map[types.UID]*v1.Pod
+	trying     map[types.UID]bool // those that are not held back meanwhile
 	passed     map[types.UID]bool
 	unreported []setAside
 
@@ -126,7 +127,7 @@ func (q *quarantines) Pop() any {
 func newAside(s *Scheduler) *aside {
 	return &aside{
 		s: s, pods: map[types.UID]*quarantine{}, owners: byOwner{}, nodes: map[string]*quarantine{},
-		heldBack: map[types.UID]*v1.Pod{}, passed: map[types.UID]bool{},
+		heldBack: map[types.UID]*v1.Pod{}, trying: map[types.UID]bool{}, passed: map[types.UID]bool{},
 	}
 }
 
@@ -354,6 +355,7 @@ func (a *aside) forget(uid types.UID) {
 		a.leave(e, uid)
 	}
 	delete(a.heldBack, uid)
+	delete(a.trying, uid)
 	delete(a.passed, uid)
 }
 

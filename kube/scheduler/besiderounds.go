@@ -7,8 +7,13 @@ import (
 	"sync"
 	"time"
 
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/klog/v2"
+
 	"fairlead.dev/fairlead/cluster"
+	"fairlead.dev/fairlead/kube/metrics"
 	"fairlead.dev/fairlead/recording"
+	"fairlead.dev/fairlead/sched"
 	"fairlead.dev/fairlead/shadow"
 )
 
@@ -26,13 +31,15 @@ type besideRound struct {
 	core  *recording.Recorder // that it is of
 	round *recording.Round
 	began time.Time
+	asker *asker      // of its lane; nil if that asks for no integer programs
+	tried []types.UID // pods of which it is searched whose fault a panic was
 }
 
 // undecidedFor is how long a pod may wait for a lane beside the core before it is said why it waits: else nobody heard of it while others come all the time.
 const undecidedFor = 30 * cluster.Second
 
 // beginBeside begins the rounds that are due.
-func beginBeside(s *Scheduler) {
+func beginBeside(ctx context.Context, s *Scheduler) {
 	core := s.epochs.core
 	for {
 		lane, due := core.DueBeside(s.now())
@@ -40,10 +47,15 @@ func beginBeside(s *Scheduler) {
 			return
 		}
 		now := s.now()
-		of := besideRound{core, core.Begin(lane, now), s.Clock.Now()}
+		within, end := context.WithTimeout(ctx, programsAtMost)
+		of := besideRound{core, core.Begin(lane, now), s.Clock.Now(), s.epochs.programs.round(within, lane, now), triedBeside(s.aside)}
+		if of.asker != nil {
+			of.round.Answers = of.asker.answers
+		}
 		s.epochs.shadow.follow(core, shadow.Call{At: now})
 		inbox := s.inbox
 		s.epochs.beside.running.Go(func() {
+			defer end()
 			defer func() {
 				if cause := recover(); cause != nil { // it is the loop's to survive it
 					stack := debug.Stack()
@@ -85,8 +97,54 @@ func finishBeside(ctx context.Context, s *Scheduler) {
 			s.epochs.mistakes.complain(ctx, s.now(), err)
 			return
 		}
+		for _, uid := range f.tried { // which have been in a round without a panic
+			s.aside.passed[uid] = true
+		}
 		s.carryOut(ctx, decisions, f.began)
+		f.tell(ctx, s, decisions)
 	}
+}
+
+// tell says by what the round's pods were placed, and how good that is, in metrics, and to those whose binds are on their way.
+func (f *besideRound) tell(ctx context.Context, s *Scheduler, decisions []sched.Decision) {
+	solved := f.round.Solved()
+	if solved.By == sched.NoMethod {
+		return // nobody was to be placed
+	}
+	s.epochs.programs.ended(ctx, s, f.asker)
+	s.Metrics.Programs.Planned(metrics.Planned{
+		By: methodLabel(solved.By), Bounded: solved.Bounded, Optimal: solved.Optimal(), Gap: float64(solved.Gap()) / violation,
+	})
+	how := howPlaced(solved)
+	klog.FromContext(ctx).V(2).Info("planned for pods that constraints bind", "how", how, "decisions", len(decisions), "cost", solved.Cost, "bound", solved.Bound)
+	for _, d := range decisions {
+		if d.Kind != sched.Place {
+			continue
+		}
+		if bind := s.binder.flights[s.world.Of(d.Task)]; bind != nil {
+			bind.how = how
+		}
+	}
+}
+
+// violation is what one of a constraint of weight 1 costs in plans.
+const violation = 1000
+
+// howPlaced says by what a pod was placed, and whether that is the best. By how much it may not be is a sum over pods of all namespaces, and nobody's in particular.
+func howPlaced(solved sched.Solved) string {
+	how := "together with others that constraints bind, by " + solved.By.String()
+	if solved.Optimal() {
+		how += "; it is proven that no placement of all these is better"
+	}
+	return how
+}
+
+// methodLabel is how metrics call a method.
+func methodLabel(by sched.Method) string {
+	if by == sched.Programs {
+		return "programs"
+	}
+	return "search"
 }
 
 // awaitBeside waits until the rounds have ended that are under way, or for as long as that.

@@ -100,6 +100,7 @@ type flight struct {
 	company     *company           // of its gang; nil if it is bound by itself
 	room        chan error         // tells that its room is there, or will not be; nil if it is already
 	unprepared  bool               // it was given up before its bind was to be sent
+	how         string             // it was placed, in words, where more can be said than that it was; it is the loop's
 	doubtful    bool               // nobody knows what was written of what it was to be prepared with
 }
 
@@ -411,7 +412,7 @@ func (s *Scheduler) bound(ctx context.Context, f *flight, err error) {
 	s.Metrics.Pods.Bound(1+f.pod.Refusals, time.Duration(s.now()-f.pod.Ready)*time.Microsecond)
 	s.world.Binds().Started(f.pod)
 	s.explainer.forgetFor(s, f.object.UID)
-	s.recorders[profile].scheduled(f.object, f.node)
+	s.recorders[profile].scheduled(f.object, f.node, f.how)
 }
 
 func resultOf(err error) metrics.BindResult {

@@ -36,6 +36,7 @@ type epochs struct {
 	mistakes  mistakes
 	decisions []sched.Decision // of the latest call, for their memory
 	beside    besideRounds
+	programs  solving
 	shadow    *shadowing // nil of a scheduler that carries out what is decided
 }
 
@@ -100,12 +101,14 @@ func (e *epochs) begin(header recording.Header, filters sched.Filters, first boo
 	}
 	var lanes []sched.Lane
 	var races []*recording.Races
+	e.programs.anew()
 	for _, lane := range all {
 		policy, won, err := e.policy(&lane)
 		if err != nil {
 			return fmt.Errorf("profile %s: %w", lane.User, err)
 		}
 		races = append(races, won)
+		e.programs.lanes = append(e.programs.lanes, lane.Name)
 		header.Lanes = append(header.Lanes, lane)
 		lanes = append(lanes, lane.Of(policy))
 	}
@@ -124,6 +127,7 @@ func (e *epochs) begin(header recording.Header, filters sched.Filters, first boo
 
 // show reports to a new core all that is known.
 func (e *epochs) show(now cluster.Time, known []cluster.Event) error {
+	known = e.programs.news(e.options, known)
 	e.subject.deciding = true
 	_, err := e.core.Snapshot(now, known, nil)
 	e.subject.deciding = false
@@ -134,6 +138,7 @@ func (e *epochs) show(now cluster.Time, known []cluster.Event) error {
 // observe reports to the core what happened, without a round. The decisions are valid until
 // the next call, here and of step.
 func (e *epochs) observe(now cluster.Time, happened []cluster.Event) ([]sched.Decision, error) {
+	happened = e.programs.news(e.options, happened)
 	e.subject.deciding = true
 	decisions, err := e.core.Observe(now, happened, e.decisions[:0])
 	e.subject.deciding = false
@@ -145,6 +150,7 @@ func (e *epochs) observe(now cluster.Time, happened []cluster.Event) ([]sched.De
 // step reports to the core what happened, and lets it decide. It returns the decisions, and
 // when the core wants to be called again.
 func (e *epochs) step(now cluster.Time, happened []cluster.Event) ([]sched.Decision, cluster.Time, error) {
+	happened = e.programs.news(e.options, happened)
 	e.subject.deciding = true
 	decisions, wake, err := e.core.Step(now, happened, e.decisions[:0])
 	e.subject.deciding = false
@@ -207,9 +213,12 @@ func (o *Options) laneOf(p *config.Profile) (recording.Lane, error) {
 }
 
 // newPolicy is the policy of a lane, and who wins the races of its solver, if it races:
-// without that no replay could decide the same.
-func (o *Options) newPolicy(l *recording.Lane) (sched.Policy, *recording.Races, error) {
+// without that no replay could decide the same. Integer programs are for lanes beside the core, as they take seconds.
+func (e *epochs) newPolicy(l *recording.Lane) (sched.Policy, *recording.Races, error) {
 	var outside policies.Options
+	if l.Beside && e.options.Programs != nil {
+		outside.Programs = e.programs.asks(l.Name)
+	}
 	var races *recording.Races
 	if l.Options["solver"] == policies.Race {
 		races = &recording.Races{}
@@ -217,7 +226,7 @@ func (o *Options) newPolicy(l *recording.Lane) (sched.Policy, *recording.Races, 
 			return race.Noted{Solver: race.New(g, mcmf.CostScaling), Won: races.Won}
 		}
 	}
-	policy, err := chosen.Make(o.known(), l, outside)
+	policy, err := chosen.Make(e.options.known(), l, outside)
 	return policy, races, err
 }
 

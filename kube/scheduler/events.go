@@ -70,9 +70,13 @@ func (s *Scheduler) startEvents(ctx context.Context) func() {
 	}
 }
 
-func (r recorder) scheduled(pod *v1.Pod, node string) {
+// scheduled says that a pod is bound, in kube-scheduler's words, and how it was placed, if there is more to say.
+func (r recorder) scheduled(pod *v1.Pod, node, how string) {
 	r.sink.unwritten.Add(1)
-	r.Eventf(pod, nil, v1.EventTypeNormal, scheduled, "Binding", "Successfully assigned %s/%s to %s", pod.Namespace, pod.Name, node)
+	if how != "" {
+		how = ", " + how
+	}
+	r.Eventf(pod, nil, v1.EventTypeNormal, scheduled, "Binding", "Successfully assigned %s/%s to %s%s", pod.Namespace, pod.Name, node, how)
 }
 
 func (r recorder) failed(pod *v1.Pod, message string) {

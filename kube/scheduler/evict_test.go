@@ -378,7 +378,7 @@ func TestRefusedEvictionIsRecordedWithoutNames(t *testing.T) {
 func TestScheduledEvent(t *testing.T) {
 	said := events.NewFakeRecorder(1)
 	pod := plainPod(1)
-	recorder{said, &sink{}}.scheduled(pod, "n1")
+	recorder{said, &sink{}}.scheduled(pod, "n1", "")
 	want := "Normal Scheduled Successfully assigned " + pod.Namespace + "/" + pod.Name + " to n1"
 	if got := <-said.Events; !strings.HasPrefix(got, want) {
 		t.Errorf("the event is %q, want %q", got, want)

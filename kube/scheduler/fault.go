@@ -133,14 +133,19 @@ func (a *aside) search(inHands []*v1.Pod, why string) string {
 		a.put(suspects[0], why)
 		return "set aside pod " + klog.KObj(suspects[0]).String()
 	}
-	for _, p := range suspects[len(suspects)/2:] {
-		a.heldBack[p.UID] = p
+	clear(a.trying)
+	for i, p := range suspects {
+		if i < len(suspects)/2 {
+			a.trying[p.UID] = true
+		} else {
+			a.heldBack[p.UID] = p
+		}
 	}
 	return fmt.Sprintf("one of %d pods; %d are held back", len(suspects), len(a.heldBack))
 }
 
 // stepped takes in that the core has decided without a panic. Those that are held
-// back may be next.
+// back may be next, once those that are tried have been in a round, which for some is one beside the core.
 func (a *aside) stepped() {
 	if len(a.heldBack) == 0 {
 		clear(a.passed)
@@ -150,8 +155,15 @@ func (a *aside) stepped() {
 	if len(inHands) == 0 && a.s.world.Pods().Queued() > 0 {
 		return // they were not in the core's hands yet
 	}
+	tried := true
 	for _, p := range inHands {
-		a.passed[p.UID] = true
+		if !awaitsBeside(a.s, p) {
+			a.passed[p.UID] = true
+		}
+		tried = tried && (a.passed[p.UID] || !a.trying[p.UID])
+	}
+	if !tried {
+		return
 	}
 	held := slices.SortedFunc(maps.Values(a.heldBack), byAge)
 	clear(a.heldBack)
@@ -162,6 +174,25 @@ func (a *aside) stepped() {
 			}
 		}
 	})
+}
+
+// awaitsBeside reports whether the pod, which is in the core's hands, waits for a round of a lane beside the core.
+func awaitsBeside(s *Scheduler, pod *v1.Pod) bool {
+	p := s.world.Pod(pod.UID)
+	return p != nil && s.epochs.core.Undecided(p.Task())
+}
+
+// triedBeside are the pods that are being searched and wait for a round beside the core that begins.
+func triedBeside(a *aside) (uids []types.UID) {
+	if len(a.heldBack) == 0 {
+		return nil
+	}
+	for _, p := range a.s.world.Pods().InHands() {
+		if a.trying[p.UID] && awaitsBeside(a.s, p) {
+			uids = append(uids, p.UID)
+		}
+	}
+	return uids
 }
 
 // landed are the nodes of pods whose binds succeeded and that the informers do not

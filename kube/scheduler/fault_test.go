@@ -3,6 +3,7 @@ package scheduler
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -11,6 +12,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/kubernetes/fake"
 	clienttesting "k8s.io/client-go/testing"
 	"k8s.io/client-go/tools/events"
@@ -261,7 +263,7 @@ func (p poisoned) Plan(t *sched.Trial, c *sched.Changed, budget int64, out *sche
 // poisonRounds gives the scheduler that policy.
 func (l *living) poisonRounds() {
 	l.epochs.policy = func(lane *recording.Lane) (sched.Policy, *recording.Races, error) {
-		policy, races, err := l.newPolicy(lane)
+		policy, races, err := l.epochs.newPolicy(lane)
 		return poisoned{policy}, races, err
 	}
 }
@@ -301,6 +303,43 @@ func TestPodsThatPanicRounds(t *testing.T) {
 			t.Logf("%v panics; pods on nodes: %v", l.count("fairlead_panics_total"), on)
 		})
 	}
+}
+
+// So are pods that make rounds beside the core panic, though others of the core's are decided while these are under way.
+func TestPodsThatPanicRoundsBeside(t *testing.T) {
+	var client dynamic.Interface
+	objects := []runtime.Object{bigNode(0), bigNode(1)}
+	var want []string
+	for i := range 24 {
+		p := bin(i, 100, 100)
+		if i >= 12 {
+			p.Labels = nil
+		}
+		p.OwnerReferences[0].Name = fmt.Sprint("owner-", i)
+		if i == 1 {
+			p.OwnerReferences[0].Name = "poison"
+		} else {
+			want = append(want, p.Name)
+		}
+		objects = append(objects, p)
+	}
+	slices.Sort(want)
+	few := own(t, "PlacementConstraint", "few", `{constraint: {text: "{app=web, {app=web, 0, 20}, node}"}}`)
+	inBubbleWith(t, constraining(&client, few), objects, func(b *bubble) {
+		b.epochs.policy = func(lane *recording.Lane) (sched.Policy, *recording.Races, error) {
+			policy, races, err := b.epochs.newPolicy(lane)
+			if lane.Beside {
+				policy = poisoned{policy}
+			}
+			return policy, races, err
+		}
+		b.run()
+		b.pass(30 * time.Second)
+		b.expectBound(strings.Join(want, " "))
+		if panics, aside := b.sum("fairlead_panics_total"), b.sum("fairlead_set_aside"); panics > 20 || aside != 1 {
+			b.t.Errorf("%v panics, %v objects are set aside, want one after no more than 20", panics, aside)
+		}
+	})
 }
 
 // A panic that is nobody's fault ends the scheduler, with the stack, as it did.

@@ -80,7 +80,7 @@ func (s *Scheduler) turn(ctx context.Context) (cluster.Time, error) {
 		return wake, nil
 	}
 	var held []cluster.TaskID
-	beginBeside(s)
+	beginBeside(ctx, s)
 	s.epochs.beside.undecided = 0
 	s.explainer.want(append(unplaced, s.world.Settle(func(t cluster.TaskID) bool {
 		reserved, undecided := s.epochs.waitsFor(t, s.now())

@@ -111,6 +111,9 @@ func (c *placementConstraints) constrain(ctx context.Context) {
 	c.verdicts, c.next = verdicts, c.s.now()
 	c.forgetGone()
 	world.Constrain(c.s.world, set)
+	if len(set.Constraints) > 0 {
+		c.s.epochs.programs.begin(ctx, c.s)
+	}
 }
 
 // forgetGone forgets what was said of objects that are gone.

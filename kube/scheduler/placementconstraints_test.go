@@ -8,6 +8,7 @@ import (
 
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -75,6 +76,17 @@ func (b *bubble) stands(client dynamic.Interface, name string) string {
 func webPod(i int) *v1.Pod {
 	p := plainPod(i)
 	p.Labels = map[string]string{"app": "web"}
+	return p
+}
+
+// bin is a pod of a size that a soft constraint binds.
+func bin(i int, cpu, memory int64) *v1.Pod {
+	p := webPod(i)
+	p.CreationTimestamp = metav1.NewTime(time.Date(2000, 1, 1, 0, 0, i, 0, time.UTC).Add(-time.Hour)) // so that all come in this order
+	p.OwnerReferences[0].UID = types.UID(fmt.Sprint("owner-", i))
+	p.Spec.Containers[0].Resources.Requests = v1.ResourceList{
+		v1.ResourceCPU: *resource.NewMilliQuantity(cpu, resource.DecimalSI), v1.ResourceMemory: *resource.NewQuantity(memory<<20, resource.BinarySI),
+	}
 	return p
 }
 

@@ -52,18 +52,26 @@ type Options struct {
 	CompositePodGroups bool
 	// Lacks says why of types that the scheduler reads none is ever seen: the API server does not serve them, or the role may not list them.
 	Lacks map[schema.GroupVersionResource]string
-	// Workloads reads of pods the workload of Kubernetes 1.35 that they name; nil where the API server does not have these.
+	Extensions
+	// Programs begins a solver of integer programs, which makes better what the search for pods that constraints bind has left. It is called
+	// with the first constraint that counts; nil is none.
+	Programs func() Programs
+	// Identity names this replica in the events that it writes.
+	Identity string
+}
+
+// Extensions read objects that not every API server serves; each is nil where it does not.
+type Extensions struct {
+	// Workloads reads of pods the workload of Kubernetes 1.35 that they name.
 	Workloads dynamic.Interface
-	// Coscheduling reads the pod groups of the coscheduling plugin; nil where the API server serves none.
+	// Coscheduling reads the pod groups of the coscheduling plugin.
 	Coscheduling dynamic.Interface
-	// ServiceClasses reads and judges these; nil where the API server serves none.
+	// ServiceClasses reads and judges these.
 	ServiceClasses dynamic.Interface
-	// WorkloadAccounts reads and writes these; nil where the API server serves none.
+	// WorkloadAccounts reads and writes these.
 	WorkloadAccounts dynamic.Interface
 	// PlacementConstraints reads and judges these, those of the cluster, and NodeGroups; nil where the API server does not serve all of them.
 	PlacementConstraints dynamic.Interface
-	// Identity names this replica in the events that it writes.
-	Identity string
 }
 
 // Scheduler places the pods of its profiles.
@@ -102,7 +110,8 @@ func New(ctx context.Context, o Options) (*Scheduler, error) {
 		s.WorkloadAccounts = nil // which are the other's to write, if anybody's
 	}
 	s.intake, s.aside = newIntake(s), newAside(s)
-	s.epochs = epochs{options: &s.Options, subject: &s.subject, policy: s.newPolicy, shadow: newShadowing(s)}
+	s.epochs = epochs{options: &s.Options, subject: &s.subject, shadow: newShadowing(s)}
+	s.epochs.policy = s.epochs.newPolicy
 	var err error
 	s.judge, err = judge.New(ctx, judge.Options{Client: o.Client, Informers: s.intake.informers, Parallelism: judgeParallelism})
 	if err != nil {

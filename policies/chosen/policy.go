@@ -118,7 +118,7 @@ func (p *Policy) Lane(known policies.List, seed uint64, classes *class.Table) (r
 // Make makes the policy of a lane. Of the options it takes what is nobody's choice, and no recording
 // has: Typical, Racer, Programs and Stop.
 func Make(known policies.List, l *recording.Lane, outside policies.Options) (sched.Policy, error) {
-	o := policies.Options{Seed: l.Seed, Typical: outside.Typical, Racer: outside.Racer, Programs: outside.Programs, Stop: outside.Stop}
+	o := policies.Options{Seed: l.Seed, Typical: outside.Typical, Racer: outside.Racer, Programs: outside.Programs, Beside: l.Beside, Stop: outside.Stop}
 	for _, c := range l.Criteria {
 		function, err := promethee.ParseFunction(c.Function)
 		if err != nil {
