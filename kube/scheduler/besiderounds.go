@@ -31,11 +31,21 @@ type besideRound struct {
 // undecidedFor is how long a pod may wait for a lane beside the core before it is said why it waits: else nobody heard of it while others come all the time.
 const undecidedFor = 30 * cluster.Second
 
+// besideTicks is the effort of a round for so many pods that wait. A search that finds no places without violations goes on for as long as it may, on a processor that all others want as well. Four hundred pods that wait for 500 nodes took
+// 40,000 ticks each in the longest of 280 runs (M2 in docs/bench/medea.md), and mostly less than a tenth of that. The policy has a limit of its own, which holds for many pods, and where none wait.
+func besideTicks(waits int) int64 {
+	const each, least = 100_000, 2_000_000
+	if waits == 0 {
+		return 0
+	}
+	return max(int64(waits)*each, least)
+}
+
 // beginBeside begins the rounds that are due.
 func beginBeside(s *Scheduler) {
 	core := s.epochs.core
 	for {
-		lane, due := core.DueBeside(s.now())
+		lane, waits, due := core.DueBeside(s.now())
 		if !due {
 			return
 		}
@@ -56,7 +66,7 @@ func beginBeside(s *Scheduler) {
 					})
 				}
 			}()
-			of.round.Run(0)
+			of.round.Run(besideTicks(waits))
 			inbox.put(func() { s.epochs.beside.finished = append(s.epochs.beside.finished, of) })
 		})
 	}
