@@ -17,7 +17,8 @@ import (
 // besideRounds are such rounds; it belongs to the loop, but for the group.
 type besideRounds struct {
 	finished  []besideRound
-	undecided int // pods that wait for one
+	undecided int  // pods that wait for one
+	binding   bool // what is carried out at this moment was planned by one
 	running   sync.WaitGroup
 }
 
@@ -95,8 +96,15 @@ func finishBeside(ctx context.Context, s *Scheduler) {
 			s.epochs.mistakes.complain(ctx, s.now(), err)
 			return
 		}
-		s.carryOut(ctx, decisions, f.began)
+		s.epochs.beside.carryOut(func() { s.carryOut(ctx, decisions, f.began) })
 	}
+}
+
+// carryOut has what is done known as planned by such a round.
+func (b *besideRounds) carryOut(do func()) {
+	b.binding = true
+	defer func() { b.binding = false }()
+	do()
 }
 
 // awaitBeside waits until the rounds have ended that are under way, or for as long as that.
