@@ -117,7 +117,9 @@ func (r *Recorder) Wake(now cluster.Time) cluster.Time { return r.core.Wake(now)
 func (r *Recorder) Due(now cluster.Time) (int, bool) { return r.core.Due(now) }
 
 // DueBeside is sched.DueBeside of the core.
-func (r *Recorder) DueBeside(now cluster.Time) (int, bool) { return sched.DueBeside(r.core, now) }
+func (r *Recorder) DueBeside(now cluster.Time) (lane, waits int, due bool) {
+	return sched.DueBeside(r.core, now)
+}
 
 // Undecided is sched.Undecided of the core.
 func (r *Recorder) Undecided(t cluster.TaskID) bool { return sched.Undecided(r.core, t) }

@@ -392,7 +392,7 @@ func (c *Core) begin(i int, now cluster.Time, sees *cluster.State) *Round {
 		r.gatherAll(l, c.state, own)
 	}
 	l.shown, l.fresh = c.state.LogEnd(), false
-	l.busy, l.dirty, l.lastRun, l.wake = true, false, now, cluster.Never
+	l.busy, l.dirty, l.lastRun, l.wake, l.gathered = true, false, now, cluster.Never, gathering{}
 	c.counts.Rounds++
 	c.trim()
 	return r

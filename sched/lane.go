@@ -13,7 +13,7 @@ type Lane struct {
 	Owns   func(*cluster.Job) bool // nil owns every job
 	Policy Policy
 	When   Trigger
-	// Beside says that its rounds take long: Step leaves them to who calls Begin and Finish, and runs them beside the core.
+	// Beside says that its rounds take long: Step leaves them to who calls Begin and Finish, and runs them beside the core. They begin once nobody has come for a moment.
 	Beside bool
 	// Planned is shown the plan of each round before it is committed, and keeps nothing of it; nil: nobody is.
 	Planned func(*Plan)
@@ -45,12 +45,13 @@ type lane struct {
 	lastRun cluster.Time // when the last round began
 	wake    cluster.Time // when the last plan, or a refusal, asked for a round
 
-	own    []cluster.Seq // per task row, 1 + the seq that the policy was shown there as its own, and withheld
-	shown  uint64        // change log position up to which the policy was shown rows
-	fresh  bool          // the policy has been shown nothing yet
-	waits  int           // of a lane beside the core, how many of its tasks wait
-	view   *cluster.State
-	copied uint64 // change log position up to which the view is true
+	own      []cluster.Seq // per task row, 1 + the seq that the policy was shown there as its own, and withheld
+	shown    uint64        // change log position up to which the policy was shown rows
+	fresh    bool          // the policy has been shown nothing yet
+	waits    int           // of a lane beside the core, how many of its tasks wait
+	gathered gathering     // and which of these came since its last round
+	view     *cluster.State
+	copied   uint64 // change log position up to which the view is true
 }
 
 // dueAt is when the lane wants its next round: causes are what it noted itself, and, while
@@ -61,7 +62,7 @@ func (l *lane) dueAt(now cluster.Time, waiting bool, unprotected cluster.Time) c
 	}
 	due := l.wake
 	if l.dirty {
-		due = min(due, now)
+		due = min(due, max(now, l.gathered.until()))
 	}
 	if l.When.Watchdog > 0 && waiting {
 		due = min(due, l.lastRun+l.When.Watchdog)

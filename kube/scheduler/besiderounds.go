@@ -22,7 +22,8 @@ import (
 // besideRounds are such rounds; it belongs to the loop, but for the group.
 type besideRounds struct {
 	finished  []besideRound
-	undecided int // pods that wait for one
+	undecided int  // pods that wait for one
+	binding   bool // what is carried out at this moment was planned by one
 	running   sync.WaitGroup
 }
 
@@ -38,11 +39,21 @@ type besideRound struct {
 // undecidedFor is how long a pod may wait for a lane beside the core before it is said why it waits: else nobody heard of it while others come all the time.
 const undecidedFor = 30 * cluster.Second
 
+// besideTicks is the effort of a round for so many pods that wait. A search that finds no places without violations goes on for as long as it may, on a processor that all others want as well. Four hundred pods that wait for 500 nodes took
+// 40,000 ticks each in the longest of 280 runs (M2 in docs/bench/medea.md), and mostly less than a tenth of that. The policy has a limit of its own, which holds for many pods, and where none wait.
+func besideTicks(waits int) int64 {
+	const each, least = 100_000, 2_000_000
+	if waits == 0 {
+		return 0
+	}
+	return max(int64(waits)*each, least)
+}
+
 // beginBeside begins the rounds that are due.
 func beginBeside(ctx context.Context, s *Scheduler) {
 	core := s.epochs.core
 	for {
-		lane, due := core.DueBeside(s.now())
+		lane, waits, due := core.DueBeside(s.now())
 		if !due {
 			return
 		}
@@ -68,7 +79,7 @@ func beginBeside(ctx context.Context, s *Scheduler) {
 					})
 				}
 			}()
-			of.round.Run(0)
+			of.round.Run(besideTicks(waits))
 			inbox.put(func() { s.epochs.beside.finished = append(s.epochs.beside.finished, of) })
 		})
 	}
@@ -100,9 +111,16 @@ func finishBeside(ctx context.Context, s *Scheduler) {
 		for _, uid := range f.tried { // which have been in a round without a panic
 			s.aside.passed[uid] = true
 		}
-		s.carryOut(ctx, decisions, f.began)
+		s.epochs.beside.carryOut(func() { s.carryOut(ctx, decisions, f.began) })
 		f.tell(ctx, s, decisions)
 	}
+}
+
+// carryOut has what is done known as planned by such a round.
+func (b *besideRounds) carryOut(do func()) {
+	b.binding = true
+	defer func() { b.binding = false }()
+	do()
 }
 
 // tell says by what the round's pods were placed, and how good that is, in metrics, and to those whose binds are on their way.

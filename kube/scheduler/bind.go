@@ -102,6 +102,7 @@ type flight struct {
 	unprepared  bool               // it was given up before its bind was to be sent
 	how         string             // it was placed, in words, where more can be said than that it was; it is the loop's
 	doubtful    bool               // nobody knows what was written of what it was to be prepared with
+	beside      bool               // a round beside the core placed it
 }
 
 // bind sends the pod, which is assumed, to its node, with its company if it has one; in a shadow it is noted. It returns at once.
@@ -112,7 +113,7 @@ func (b *binder) bind(ctx context.Context, p *world.Pod, with *company) {
 	}
 	b.s.explainer.writer.drop(p.Object().UID)
 	life, cancel := context.WithCancel(b.life)
-	f := &flight{pod: p, object: p.Object(), node: p.Node(), reservation: p.Reservation(), began: b.s.Clock.Now(), cancel: cancel, company: with}
+	f := &flight{pod: p, object: p.Object(), node: p.Node(), reservation: p.Reservation(), began: b.s.Clock.Now(), cancel: cancel, company: with, beside: b.s.epochs.beside.binding}
 	b.flights[p] = f
 	holdForRoom(b, f)
 	if f.prepares() {
@@ -216,7 +217,7 @@ func (b *binder) setAside(ctx context.Context, f *flight) error {
 
 // deliver sends the bind until its outcome is known, but not for ever.
 func (b *binder) deliver(ctx context.Context, f *flight) error {
-	done, err := b.caution.take(ctx)
+	done, err := b.caution.take(ctx, f.beside)
 	if err != nil {
 		return err
 	}

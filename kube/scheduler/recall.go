@@ -48,22 +48,32 @@ func (e *errand) isCalledBack() bool { return e.state.Load() == calledBack }
 // the better. An API server that is near has as much to do with these.
 const cautious = 8
 
-// caution keeps the number of binds that are sent at a time low while that is called for.
+// patient is how many binds of pods that a round beside the core has placed are sent at a time. They come many at once, after a second or some, and those
+// of all other pods would have to wait in the API server until it is done with them.
+const patient = 2
+
+// caution keeps the number of binds that are sent at a time low while that is called for, and of those that rounds beside the core have planned always.
 type caution struct {
-	called atomic.Bool
-	tokens chan struct{} // one for each bind that was sent with caution
+	called         atomic.Bool
+	tokens, beside chan struct{} // one for each bind that was sent with caution
 }
 
-func newCaution() *caution { return &caution{tokens: make(chan struct{}, cautious)} }
+func newCaution() *caution {
+	return &caution{tokens: make(chan struct{}, cautious), beside: make(chan struct{}, patient)}
+}
 
 // take waits until one more bind may be sent. What it returns is to be called when the bind has its outcome.
-func (c *caution) take(ctx context.Context) (done func(), err error) {
-	if !c.called.Load() {
+func (c *caution) take(ctx context.Context, beside bool) (done func(), err error) {
+	tokens := c.tokens
+	switch {
+	case beside:
+		tokens = c.beside
+	case !c.called.Load():
 		return func() {}, nil
 	}
 	select {
-	case c.tokens <- struct{}{}:
-		return func() { <-c.tokens }, nil
+	case tokens <- struct{}{}:
+		return func() { <-tokens }, nil
 	case <-ctx.Done():
 		return nil, ctx.Err()
 	}

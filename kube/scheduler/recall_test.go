@@ -207,3 +207,30 @@ func TestRefusedBindsAreCalledBack(t *testing.T) {
 		})
 	}
 }
+
+// Of binds that rounds beside the core have planned few are sent at a time, and others do not wait for them.
+func TestBindsBesideTheCoreAreFew(t *testing.T) {
+	c := newCaution()
+	ended, end := context.WithCancel(t.Context())
+	end()
+	var first func()
+	for i := range patient {
+		done, err := c.take(t.Context(), true)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if i == 0 {
+			first = done
+		}
+	}
+	if _, err := c.take(ended, true); err == nil {
+		t.Errorf("one more than %d may be sent", patient)
+	}
+	if _, err := c.take(t.Context(), false); err != nil {
+		t.Errorf("another one waits for them: %v", err)
+	}
+	first()
+	if _, err := c.take(t.Context(), true); err != nil {
+		t.Errorf("none may be sent when one has its outcome: %v", err)
+	}
+}

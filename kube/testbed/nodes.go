@@ -32,6 +32,8 @@ type NodeOptions struct {
 	Zones  int    // named z0, z1, ..., filled in turn (3)
 	Labels map[string]string
 	Taint  bool // with kwok.x-k8s.io/node=fake:NoSchedule, which the pods of a Load tolerate
+	// Vary changes each before it is created, where they are not all alike; they are numbered from 0.
+	Vary func(i int, node *corev1.Node)
 }
 
 // AddNodes creates fake nodes that are ready at once and stay so: while no
@@ -48,7 +50,10 @@ func AddNodes(ctx context.Context, client kubernetes.Interface, o NodeOptions) e
 	group.SetLimit(writers)
 	for i := range o.Count {
 		group.Go(func() error {
-			node := o.node(i, capacity)
+			node := o.node(i, capacity.DeepCopy())
+			if o.Vary != nil {
+				o.Vary(i, node)
+			}
 			if _, err := client.CoreV1().Nodes().Create(ctx, node, metav1.CreateOptions{}); err != nil {
 				return fmt.Errorf("test bed: create node %s: %w", node.Name, err)
 			}
