@@ -96,11 +96,12 @@ func (s *Scheduler) turn(ctx context.Context) (cluster.Time, error) {
 	s.dismiss(ctx)
 	s.explainer.nominateHeirs(s, held)
 	more := s.explainer.work(s)
-	s.makeRoom() // what was decided has taken some
+	room := s.makeRoom() - s.epochs.beside.undecided // what was decided has taken some
 	s.subject.handling(nil)
 	s.intake.constraints.tell()
 	wake = min(wake, s.world.Wake(), s.aside.wake(), s.explainer.wake(), s.intake.constraints.wake(), countClasses(s))
-	if more || s.world.Pending() || s.world.Pods().Queued() > 0 {
+	// Who is queued and has no room waits for the answer to a bind, or for the end of a round beside the core, which wake the loop.
+	if more || s.world.Pending() || s.world.Pods().Queued() > 0 && room > 0 {
 		wake = s.now()
 	}
 	return wake, nil
