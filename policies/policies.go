@@ -193,7 +193,7 @@ func (p *Info) Honoured(o Options) Options {
 	if p.Family != Flow {
 		o.Preference = 0
 	}
-	if !p.Programs && !(p.ProgramsBeside && o.Beside) {
+	if !p.Programs && (!p.ProgramsBeside || !o.Beside) {
 		o.Programs = nil
 	}
 	return o

@@ -109,13 +109,13 @@ func TestProgramsOfFairlead(t *testing.T) {
 			t.Fatal(err)
 		}
 		round(cluster.Second)
-		if _, due := sched.DueBeside(core, cluster.Second); due {
+		if _, _, due := sched.DueBeside(core, cluster.Second); due {
 			t.Errorf("beside %t: a round is due though nothing happened", beside)
 		}
 		if _, err := core.Observe(2*cluster.Second, []cluster.Event{cluster.SolverReady{}}, nil); err != nil {
 			t.Fatal(err)
 		}
-		if _, due := sched.DueBeside(core, 2*cluster.Second); due != beside {
+		if _, _, due := sched.DueBeside(core, 2*cluster.Second); due != beside {
 			t.Errorf("beside %t: that a round is due since the solver is ready is %t", beside, due)
 		}
 		round(2 * cluster.Second)

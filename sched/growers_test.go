@@ -35,7 +35,7 @@ func crowded(tb testing.TB, nodes int, ranged bool) *sched.Core {
 }
 
 // turnover is a run that ends on each node, the last that came in its row, and another that is found in its place.
-func turnover(nodes int, turn int) (in []cluster.Event) {
+func turnover(nodes, turn int) (in []cluster.Event) {
 	for n := range nodes {
 		t := cluster.TaskID(n * 100)
 		seq := cluster.Seq(t) + 1 + cluster.Seq(turn*100*nodes)

@@ -169,7 +169,7 @@ func (d *differ) pod(host string) string {
 	name := host
 	for i := range d.pods {
 		p := &d.pods[i]
-		if p.Name != host && !(p.Spec.HostNetwork && p.Spec.NodeName == host) {
+		if p.Name != host && (!p.Spec.HostNetwork || p.Spec.NodeName != host) {
 			continue
 		}
 		name = p.Name

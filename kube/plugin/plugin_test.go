@@ -287,8 +287,17 @@ func TestInterruptedWhileTheClusterIsRead(t *testing.T) {
 		}
 	}
 	for _, words := range [][]string{
-		{"explain"}, {"explain", "web-0"}, {"explain", "podgroup/train"}, {"explain", "deploy/web"}, {"promises"}, {"plan"}, {"advise"}, {"simulate"}, {"capacity", "free"},
-		{"constraints", "check", "-f", texts}, {"diff"},
+		{"explain"},
+		{"explain", "web-0"},
+		{"explain", "podgroup/train"},
+		{"explain", "deploy/web"},
+		{"promises"},
+		{"plan"},
+		{"advise"},
+		{"simulate"},
+		{"capacity", "free"},
+		{"constraints", "check", "-f", texts},
+		{"diff"},
 	} {
 		var out, failed bytes.Buffer
 		armed.Store(true)

@@ -3,7 +3,6 @@ package world
 import (
 	"fmt"
 	"slices"
-	"time"
 
 	v1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -20,7 +19,7 @@ import (
 const ReputationLabel = "fairlead.dev/reputation"
 
 // settles is how long a new node may take until it is ready for good.
-const settles = 10 * time.Minute
+const settles = 10 * cluster.Minute
 
 // reputations are those of nodes, by name.
 type reputations struct {
@@ -31,6 +30,10 @@ type reputations struct {
 	// count is how many nodes have which label.
 	count map[string]int
 	next  cluster.Time // when the next one may change by time alone
+}
+
+func newReputations(j *journal, at func(metav1.Time) cluster.Time) reputations {
+	return reputations{journal: j, at: at, of: map[string]*reputed{}, count: map[string]int{}, next: cluster.Never}
 }
 
 // reputed is a node with what is remembered of it.
@@ -55,7 +58,7 @@ func (r *reputations) see(object *v1.Node) *v1.Node {
 		ready := c.Status == v1.ConditionTrue
 		switch first := n.object == nil || n.object.UID != object.UID; {
 		case object.Spec.Unschedulable:
-		case first && c.LastTransitionTime.After(object.CreationTimestamp.Add(settles)):
+		case first && r.at(c.LastTransitionTime) > r.at(object.CreationTimestamp)+settles:
 			r.failed(n, min(r.at(c.LastTransitionTime), r.journal.now))
 		case !first && n.ready && !ready:
 			r.failed(n, r.journal.now)

@@ -450,7 +450,7 @@ func (z *Sizes) due() {
 			z.recount(p)
 			z.tell(p)
 		}
-		if g.asked == nil && g.spec == g.wants && !(g.stands && g.lifts) && p.shrinks() == (sizes.Amount{}) {
+		if g.asked == nil && g.spec == g.wants && (!g.stands || !g.lifts) && p.shrinks() == (sizes.Amount{}) {
 			delete(z.busy, p.object.UID)
 		}
 	}

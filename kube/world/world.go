@@ -100,9 +100,8 @@ func New(j *judge.Judge, o Options) *World {
 	}
 	journal, columns := &journal{changes: 1}, &Columns{}
 	pods := &Pods{byUID: map[types.UID]*Pod{}, ranks: map[int32]int{}, unplaced: map[int32]int{}, handling: o.Handling, readings: readings{}}
-	nodes := &nodes{journal: journal, judge: j, columns: columns, byName: map[string]*node{}, rackLabel: o.RackLabel}
+	nodes := &nodes{journal: journal, judge: j, columns: columns, byName: map[string]*node{}, rackLabel: o.RackLabel, reputations: newReputations(journal, o.Reputation)}
 	nodes.domains = &domains{nodes: nodes}
-	nodes.reputations = reputations{journal: journal, at: o.Reputation, of: map[string]*reputed{}, count: map[string]int{}, next: cluster.Never}
 	sets := &nodeSets{journal: journal, judge: j, nodes: nodes}
 	rules := &rules{journal: journal, domains: nodes.domains, spaces: map[string]*namespace{}}
 	for _, p := range o.Prices {
