@@ -121,7 +121,7 @@ func packKrew(t *testing.T) string {
 		t.Fatal(err)
 	}
 	c := exec.CommandContext(t.Context(), "bash", "plugin/krew", "v1.2.3", "https://example.com/releases")
-	c.Env = append(os.Environ(), "PATH="+bin+string(os.PathListSeparator)+os.Getenv("PATH"), "OUTPUT="+output)
+	c.Env = append(os.Environ(), "PATH="+bin+string(os.PathListSeparator)+os.Getenv("PATH"), "KREW_OUTPUT="+output)
 	if out, err := c.CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}

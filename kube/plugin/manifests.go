@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"cmp"
 	"encoding/json"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -57,6 +58,9 @@ func (l *listing) markManifests(c *cobra.Command) (names renaming, err error) {
 		name, text, err := readFile(c, path)
 		if err != nil {
 			return nil, err
+		}
+		if bytes.HasPrefix(text, []byte{0x1f, 0x8b}) {
+			return nil, fmt.Errorf("%s is compressed by gzip: unpack it first, so that the cluster's constraints can be held against what it brings", name)
 		}
 		dir, err := os.MkdirTemp("", "fairlead-")
 		if err != nil {

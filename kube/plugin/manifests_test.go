@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/spf13/cobra"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/cli-runtime/pkg/genericiooptions"
@@ -132,6 +133,22 @@ func TestManifestsThatAreNotMarked(t *testing.T) {
 	cause := errors.New("/tmp/x/manifests.yaml: pod web: spec: wrong")
 	err := renaming{"/tmp/x/manifests.yaml", "app.yaml"}.in(cause)
 	if err.Error() != "app.yaml: pod web: spec: wrong" || !errors.Is(err, cause) {
+		t.Error(err)
+	}
+}
+
+// A file that is compressed is refused, as constraints could not be held against what it brings.
+func TestManifestsThatAreCompressed(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "app.yaml.gz")
+	if err := os.WriteFile(path, []byte{0x1f, 0x8b, 8, 0}, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	c := &cobra.Command{}
+	c.Flags().StringSlice("filename", nil, "")
+	if err := c.Flags().Set("filename", path); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := (&listing{marks: oneAtMost()}).markManifests(c); err == nil || !strings.Contains(err.Error(), path+" is compressed by gzip: unpack it first") {
 		t.Error(err)
 	}
 }

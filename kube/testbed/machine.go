@@ -50,10 +50,11 @@ func canOpen(path string) error {
 	return f.Close()
 }
 
-// canNamespace tries the mounts that the node begins with.
+// canNamespace tries the mounts, the name and the network that the node begins with.
 func canNamespace(ctx context.Context) error {
-	c := exec.CommandContext(ctx, "sh", "-ec", "mount --make-rprivate /; mount -t proc proc /proc; mount -t tmpfs none /var/log")
+	c := exec.CommandContext(ctx, "sh", "-ec", "mount --make-rprivate /; mount -t proc proc /proc; mount -t tmpfs none /var/log; echo node >/proc/sys/kernel/hostname")
 	c.SysProcAttr = ownNamespaces()
+	c.SysProcAttr.Cloneflags |= syscall.CLONE_NEWNET // as a node apart from the machine has
 	if err := output(c); err != nil {
 		return fmt.Errorf("processes and mounts cannot be kept apart: %w", err)
 	}

@@ -33,6 +33,9 @@ took as long, and says whether the two are alike. Leave the machine alone meanwh
   fairlead-testbed qos --test v2 --data ../data --policy qos --pace 8`,
 		Args: cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
+			if simulations < 1 {
+				return fmt.Errorf("--simulations %d: preemptions are held against one at least", simulations)
+			}
 			if o.Scheduler == "" {
 				self, err := os.Executable()
 				if err != nil {

@@ -26,8 +26,9 @@ import (
 // This file brings a workload to a bed.
 
 const (
-	// patience is how long no pod of the applications may be bound before those that wait are given up.
-	patience = 20 * time.Second
+	// patience is how long no pod of the applications may be bound before those that wait are given up: more than a round beside
+	// the scheduler's core takes, in which integer programs have half a minute.
+	patience = 60 * time.Second
 	// writers is how many requests are under way at once before anything is measured.
 	writers = 64
 	// toldWithin is how long what is said of constraints may take to be what is: it is looked at every five seconds.
