@@ -21,10 +21,9 @@ import (
 
 // besideRounds are such rounds; it belongs to the loop, but for the group.
 type besideRounds struct {
-	finished  []besideRound
-	undecided int  // pods that wait for one
-	binding   bool // what is carried out at this moment was planned by one
-	running   sync.WaitGroup
+	finished []besideRound
+	binding  bool // what is carried out at this moment was planned by one
+	running  sync.WaitGroup
 }
 
 // besideRound is one that has planned.
@@ -58,15 +57,13 @@ func beginBeside(ctx context.Context, s *Scheduler) {
 			return
 		}
 		now := s.now()
-		within, end := context.WithTimeout(ctx, programsAtMost)
-		of := besideRound{core, core.Begin(lane, now), s.Clock.Now(), s.epochs.programs.round(within, lane, now), triedBeside(s.aside)}
+		of := besideRound{core, core.Begin(lane, now), s.Clock.Now(), s.epochs.programs.round(ctx, s, lane), triedBeside(s.aside)}
 		if of.asker != nil {
 			of.round.Answers = of.asker.answers
 		}
 		s.epochs.shadow.follow(core, shadow.Call{At: now})
 		inbox := s.inbox
 		s.epochs.beside.running.Go(func() {
-			defer end()
 			defer func() {
 				if cause := recover(); cause != nil { // it is the loop's to survive it
 					stack := debug.Stack()

@@ -38,15 +38,16 @@ type binder struct {
 	workers chan struct{} // one token for each request under way
 	mu      sync.Mutex
 	// Binds that were begun and have no outcome: those whose volumes or devices
-	// are being prepared, which may take minutes and must not keep others waiting,
+	// are being prepared, which may take minutes, and those that wait until few enough of
+	// a round beside the core are under way, neither of which may keep others waiting;
 	// and those that the API server owes an answer.
-	preparing, sent int
-	all             sync.WaitGroup
-	departures      departures
-	executions      executions
-	flights         map[*world.Pod]*flight // binds without an outcome; they are the loop's
-	caution         *caution
-	rooms           map[*flight]bool // binds that wait until others have become smaller; they are the loop's
+	preparing, queued, sent int
+	all                     sync.WaitGroup
+	departures              departures
+	executions              executions
+	flights                 map[*world.Pod]*flight // binds without an outcome; they are the loop's
+	caution                 *caution
+	rooms                   map[*flight]bool // binds that wait until others have become smaller; they are the loop's
 
 	// life ends with the lease, and when a scheduler that stops has waited long
 	// enough: what is not sent by then must not be sent after the next leader has
@@ -68,7 +69,7 @@ func (b *binder) begin(lease context.Context) {
 func (b *binder) inFlight() int {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	return b.preparing + b.sent
+	return b.preparing + b.queued + b.sent
 }
 
 // room is how many more binds may be under way, and for how many more pods volumes
@@ -81,11 +82,30 @@ func (b *binder) room() (binds, preparations int) {
 	return most - b.sent, most - b.preparing
 }
 
-func (b *binder) add(preparing, sent int) {
+func (b *binder) add(preparing, queued, sent int) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.preparing += preparing
+	b.queued += queued
 	b.sent += sent
+}
+
+// ready counts a bind that has nothing to prepare, or has prepared it, and no more than that.
+func (b *binder) ready(f *flight, prepared int) {
+	if f.beside {
+		b.add(-prepared, 1, 0)
+	} else {
+		b.add(-prepared, 0, 1)
+	}
+}
+
+// answered counts a bind no more.
+func (b *binder) answered(f *flight) {
+	if f.beside && !f.sent {
+		b.add(0, -1, 0)
+	} else {
+		b.add(0, 0, -1)
+	}
 }
 
 // flight is one bind, with all that its goroutine may look at.
@@ -103,6 +123,7 @@ type flight struct {
 	how         string             // it was placed, in words, where more can be said than that it was; it is the loop's
 	doubtful    bool               // nobody knows what was written of what it was to be prepared with
 	beside      bool               // a round beside the core placed it
+	sent        bool               // and it was its turn to be sent
 }
 
 // bind sends the pod, which is assumed, to its node, with its company if it has one; in a shadow it is noted. It returns at once.
@@ -117,9 +138,9 @@ func (b *binder) bind(ctx context.Context, p *world.Pod, with *company) {
 	b.flights[p] = f
 	holdForRoom(b, f)
 	if f.prepares() {
-		b.add(1, 0)
+		b.add(1, 0, 0)
 	} else {
-		b.add(0, 1)
+		b.ready(f, 0)
 	}
 	b.s.Metrics.Binds.Began()
 	b.all.Go(func() {
@@ -128,7 +149,7 @@ func (b *binder) bind(ctx context.Context, p *world.Pod, with *company) {
 		if err == nil {
 			b.s.intake.landed.add(f.object.UID, f.node)
 		}
-		b.add(0, -1)
+		b.answered(f)
 		b.s.Metrics.Binds.Ended(resultOf(err), b.s.Clock.Since(f.began))
 		f.company.together(func() { b.s.bound(ctx, f, err) }, b.s.inbox.put)
 	})
@@ -183,7 +204,7 @@ func (b *binder) prepare(ctx context.Context, f *flight) (err error) {
 	if !f.prepares() {
 		return nil
 	}
-	defer b.add(-1, 1)
+	defer b.ready(f, 1)
 	said := false
 	defer func() {
 		if f.company != nil && !said { // a plugin panicked
@@ -222,6 +243,10 @@ func (b *binder) deliver(ctx context.Context, f *flight) error {
 		return err
 	}
 	defer done()
+	if f.beside {
+		f.sent = true
+		b.add(0, -1, 1)
+	}
 	if err := b.takeWorker(ctx); err != nil {
 		return err
 	}

@@ -81,14 +81,10 @@ func (s *Scheduler) turn(ctx context.Context) (cluster.Time, error) {
 	}
 	var held []cluster.TaskID
 	beginBeside(ctx, s)
-	s.epochs.beside.undecided = 0
 	s.explainer.want(append(unplaced, s.world.Settle(func(t cluster.TaskID) bool {
 		reserved, undecided := s.epochs.waitsFor(t, s.now())
 		if reserved {
 			held = append(held, t)
-		}
-		if undecided {
-			s.epochs.beside.undecided++
 		}
 		return reserved || undecided
 	})...))
@@ -96,11 +92,11 @@ func (s *Scheduler) turn(ctx context.Context) (cluster.Time, error) {
 	s.dismiss(ctx)
 	s.explainer.nominateHeirs(s, held)
 	more := s.explainer.work(s)
-	room := s.makeRoom() - s.epochs.beside.undecided // what was decided has taken some
+	room := s.makeRoom() // what was decided has taken some
 	s.subject.handling(nil)
 	s.intake.constraints.tell()
 	wake = min(wake, s.world.Wake(), s.aside.wake(), s.explainer.wake(), s.intake.constraints.wake(), countClasses(s))
-	// Who is queued and has no room waits for the answer to a bind, or for the end of a round beside the core, which wake the loop.
+	// Who is queued and has no room waits for the answer to a bind, which wakes the loop.
 	if more || s.world.Pending() || s.world.Pods().Queued() > 0 && room > 0 {
 		wake = s.now()
 	}
@@ -125,7 +121,7 @@ func takeIn(ctx context.Context, s *Scheduler) {
 // many binds.
 func (s *Scheduler) makeRoom() int {
 	binds, preparations := s.binder.room()
-	s.world.SetRoom(binds-s.epochs.beside.undecided, preparations) // whose binds come all at once
+	s.world.SetRoom(binds, preparations)
 	return binds
 }
 

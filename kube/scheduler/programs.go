@@ -33,7 +33,7 @@ type Programs interface {
 }
 
 const (
-	// programsAtMost is how long after its begin a round has no use for the solver any more. By its limits in ticks it takes a few seconds.
+	// programsAtMost is how long after it has first asked the solver a round has no use for it any more. By its limits in ticks it takes a few seconds.
 	programsAtMost = 30 * time.Second
 	// restAtFirst is how long the solver rests when it has failed, and restAtMost the longest after it has failed again and again.
 	restAtFirst = cluster.Minute
@@ -132,18 +132,24 @@ var (
 	errResting = errors.New("the solver rests, as it has failed before")
 )
 
-// round is the lane's asker, for a round that begins; nil if the lane has none. The context is the round's.
-func (x *solving) round(ctx context.Context, lane int, now cluster.Time) *asker {
+// round is the lane's asker, for a round that begins; nil if the lane has none.
+func (x *solving) round(ctx context.Context, s *Scheduler, lane int) *asker {
 	a := x.askers[x.lanes[lane]]
 	if a == nil {
 		return nil
 	}
-	solver := x.solver // which is not there until it is ready, and nobody asks before that
+	solver, clock := x.solver, s.Clock // which is not there until it is ready, and nobody asks before that
 	a.solved, a.failure = 0, nil
+	var until time.Time // from when it is first asked on, as the search may have taken its time before
 	a.ask = func(m *ilp.Model, start []float64, l ilp.Limits) (ilp.Solution, error) {
-		return solver.SolveContext(ctx, m, start, l)
+		if until.IsZero() {
+			until = clock.Now().Add(programsAtMost)
+		}
+		within, end := context.WithDeadline(ctx, until)
+		defer end()
+		return solver.SolveContext(within, m, start, l)
 	}
-	if now < x.rests {
+	if s.now() < x.rests {
 		a.ask = func(*ilp.Model, []float64, ilp.Limits) (ilp.Solution, error) { return ilp.Solution{}, errResting }
 	}
 	return a

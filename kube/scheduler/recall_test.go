@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -12,6 +13,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/client-go/dynamic"
 )
 
 // theirs is a pod that another scheduler has bound to the first node, as large as so many plain pods.
@@ -233,4 +235,45 @@ func TestBindsBesideTheCoreAreFew(t *testing.T) {
 	if _, err := c.take(t.Context(), true); err != nil {
 		t.Errorf("none may be sent when one has its outcome: %v", err)
 	}
+}
+
+// Binds of a round beside the core that wait to be sent take no room from the pods of others, however many there are, and whatever holds up the first of them.
+func TestBindsBesideTheCoreLeaveRoom(t *testing.T) {
+	const constrained = 3 * congestion
+	var client dynamic.Interface
+	few := own(t, "PlacementConstraint", "few", `{constraint: {text: "{app=web, {app=web, 0, 50}, node}"}}`)
+	objects := []runtime.Object{bigNode(0)}
+	for i := range constrained {
+		objects = append(objects, bin(i, 10, 10))
+	}
+	inBubbleWith(t, constraining(&client, few), objects, func(b *bubble) {
+		b.Config.BindWorkers = patient + 1
+		gate := make(chan struct{})
+		var held atomic.Int64
+		b.api.bind = func(_ context.Context, pod string, _ int) error {
+			if pod != "pod-100" {
+				held.Add(1)
+				<-gate
+			}
+			return nil
+		}
+		b.run()
+		b.pass(5 * time.Second)
+		if n := b.binder.inFlight(); n != constrained || held.Load() != patient {
+			b.t.Fatalf("%d binds are under way, and %d of these sent; want %d and %d", n, held.Load(), constrained, patient)
+		}
+		other := plainPod(100)
+		other.Labels = nil
+		b.create(other)
+		b.pass(time.Second)
+		b.expectOn("pod-100", "node-0", 1)
+		close(gate)
+		b.pass(5 * time.Second)
+		if n := b.binder.inFlight(); n != 0 {
+			b.t.Errorf("%d binds are under way, want none", n)
+		}
+		if binds, preparations := b.binder.room(); binds != congestion*(patient+1) || preparations != binds {
+			b.t.Errorf("there is room for %d and %d, want %d", binds, preparations, congestion*(patient+1))
+		}
+	})
 }

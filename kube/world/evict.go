@@ -388,10 +388,7 @@ func (x *Exits) departed(p *Pod) {
 	if p.exit.requested {
 		e := x.of(p)
 		e.of(p).out--
-		if e.TakesTurns {
-			p.exit.others = 0
-		}
-		x.storm.leaves(x.journal.now, p.exit.others)
+		x.storm.leaves(x.journal.now, p.exit.others, e.TakesTurns)
 	}
 	x.guards.leave(p)
 	p.exit = exit{refusals: p.exit.refusals}

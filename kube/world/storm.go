@@ -24,6 +24,7 @@ const (
 // on its way then is no reason to stop them again.
 type Storm struct {
 	left      []cluster.Time // pods that were told to leave
+	forGood   []cluster.Time // those of these whose policy has no pods take turns
 	inTurns   []cluster.Time // those of these for which others were told to shortly before
 	forNobody []cluster.Time // found to have left for nobody
 	total     int64          // of these, as the core counts them, so far
@@ -46,13 +47,17 @@ func (s *Storm) LeftForNobody(total int64, now cluster.Time) {
 	s.look(now)
 }
 
-// leaves takes in that a pod has left that was told to, and for which others were told to leave at the given time; 0 is never.
-func (s *Storm) leaves(now, others cluster.Time) {
+// leaves takes in that a pod has left that was told to, and for which others were told to leave at the given time; 0 is never. That is not in vain if its policy has
+// pods take turns.
+func (s *Storm) leaves(now, others cluster.Time, byTurns bool) {
 	if s.stops(now) {
 		return
 	}
 	s.left = append(s.left, now)
-	if others != 0 && now < others+shortly {
+	if !byTurns {
+		s.forGood = append(s.forGood, now)
+	}
+	if !byTurns && others != 0 && now < others+shortly {
 		s.inTurns = append(s.inTurns, now)
 	}
 	s.look(now)
@@ -60,11 +65,10 @@ func (s *Storm) leaves(now, others cluster.Time) {
 
 // look stops evictions if too many are in vain, in one way or the other: one pod may have left in both.
 func (s *Storm) look(now cluster.Time) {
-	for _, times := range []*[]cluster.Time{&s.left, &s.inTurns, &s.forNobody} {
+	for _, times := range []*[]cluster.Time{&s.left, &s.forGood, &s.inTurns, &s.forNobody} {
 		*times = since(*times, now-stormLooks)
 	}
-	vain := max(len(s.inTurns), len(s.forNobody))
-	if s.stops(now) || vain <= mostInVain || 2*vain <= len(s.left) {
+	if s.stops(now) || !inVain(s.inTurns, s.forGood) && !inVain(s.forNobody, s.left) {
 		return
 	}
 	switch {
@@ -75,8 +79,11 @@ func (s *Storm) look(now cluster.Time) {
 	}
 	s.until = now + s.lasts
 	s.times++
-	s.left, s.inTurns, s.forNobody = s.left[:0], s.inTurns[:0], s.forNobody[:0]
+	s.left, s.forGood, s.inTurns, s.forNobody = s.left[:0], s.forGood[:0], s.inTurns[:0], s.forNobody[:0]
 }
+
+// inVain reports whether too many are, and most of all.
+func inVain(some, all []cluster.Time) bool { return len(some) > mostInVain && 2*len(some) > len(all) }
 
 // stops reports whether nobody is told to leave now.
 func (s *Storm) stops(now cluster.Time) bool { return now < s.until }

@@ -15,7 +15,7 @@ func TestStorm(t *testing.T) {
 	now, total := cluster.Hour, int64(0)
 	leave := func(n int) {
 		for range n {
-			s.leaves(now, 0)
+			s.leaves(now, 0, false)
 		}
 	}
 	vain := func(n int64) { total += n; s.LeftForNobody(total, now) }
@@ -40,12 +40,12 @@ func TestStorm(t *testing.T) {
 	leave(1)
 	expect("and one leaves", 0, 1)
 	for range mostInVain + 1 { // of pods for which others were told to leave four minutes ago
-		s.leaves(now, now-4*cluster.Minute)
+		s.leaves(now, now-4*cluster.Minute, false)
 	}
 	expect("in turns", 2*shortestStop, 2)
 	now += 10 * cluster.Minute
 	for range mostInVain + 1 {
-		s.leaves(now, now-shortly)
+		s.leaves(now, now-shortly, false)
 	}
 	expect("of pods for which others were told to leave long ago", 0, 2)
 	now += stormLooks + 1
@@ -78,5 +78,14 @@ func TestTurnsAreNotInVain(t *testing.T) {
 		if _, times := x.storm.Stopped(x.journal.now); times > 0 == turns {
 			t.Errorf("where pods take turns (%v), evictions were stopped %d times", turns, times)
 		}
+	}
+	var s Storm // those who take turns are not counted beside those who leave in vain
+	for range mostInVain + 1 {
+		s.leaves(cluster.Hour, cluster.Hour, true)
+		s.leaves(cluster.Hour, cluster.Hour, true)
+		s.leaves(cluster.Hour, cluster.Hour, false)
+	}
+	if _, times := s.Stopped(cluster.Hour); times != 1 {
+		t.Errorf("evictions were stopped %d times beside others that take turns, want once", times)
 	}
 }
