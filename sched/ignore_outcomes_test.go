@@ -1,6 +1,7 @@
 package sched_test
 
 import (
+	"fmt"
 	"testing"
 
 	"fairlead.dev/fairlead/cluster"
@@ -16,6 +17,21 @@ func (idle) Why(t *sched.Trial, task cluster.TaskID) sched.Reason {
 	return sched.Explain(t.View(), task)
 }
 
+// rounding is a step of the core that is to have so many rounds.
+func rounding(t *testing.T, core *sched.Core, what string) func(at cluster.Time, want int64, in ...cluster.Event) {
+	t.Helper()
+	return func(at cluster.Time, want int64, in ...cluster.Event) {
+		t.Helper()
+		before := core.Counts().Rounds
+		if _, _, err := core.Step(at, in, nil); err != nil {
+			t.Fatal(err)
+		}
+		if got := core.Counts().Rounds - before; got != want {
+			t.Errorf("%s: %d rounds at %v, want %d", what, got, at, want)
+		}
+	}
+}
+
 // TestIgnoreOutcomes counts the rounds of a lane for which outcomes are no cause, beside one
 // for which they are.
 func TestIgnoreOutcomes(t *testing.T) {
@@ -26,16 +42,7 @@ func TestIgnoreOutcomes(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		step := func(at cluster.Time, want int64, in ...cluster.Event) {
-			t.Helper()
-			before := core.Counts().Rounds
-			if _, _, err := core.Step(at, in, nil); err != nil {
-				t.Fatal(err)
-			}
-			if got := core.Counts().Rounds - before; got != want {
-				t.Errorf("ignoring outcomes %v: %d rounds at %v, want %d", ignore, got, at, want)
-			}
-		}
+		step := rounding(t, core, fmt.Sprintf("ignoring outcomes %v", ignore))
 		outcomes := int64(1)
 		if ignore {
 			outcomes = 0
@@ -81,16 +88,7 @@ func TestWhomAnEvictionLetsWaitIsNoCause(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	step := func(at cluster.Time, want int64, in ...cluster.Event) {
-		t.Helper()
-		before := core.Counts().Rounds
-		if _, _, err := core.Step(at, in, nil); err != nil {
-			t.Fatal(err)
-		}
-		if got := core.Counts().Rounds - before; got != want {
-			t.Errorf("%d rounds at %v, want %d", got, at, want)
-		}
-	}
+	step := rounding(t, core, "whom an eviction lets wait")
 	step(0, 1,
 		cluster.NodeAdded{Node: 0, Spec: cluster.NodeSpec{Name: "n", Capacity: cluster.Vector{1}}}, cluster.JobSubmitted{Job: 0},
 		cluster.ShapeDefined{Shape: 0, Spec: cluster.Shape{Demand: cluster.Vector{1}}}, cluster.TaskSubmitted{Task: 0, Seq: 1, Job: 0})

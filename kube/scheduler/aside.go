@@ -13,6 +13,7 @@ import (
 	"k8s.io/klog/v2"
 
 	"fairlead.dev/fairlead/cluster"
+	"fairlead.dev/fairlead/kube/world"
 )
 
 // This file keeps what was set aside after a panic: pods and nodes that
@@ -92,7 +93,9 @@ func (e *quarantine) held() int {
 }
 
 // pause is how long it is set aside after its latest fault.
-func (e *quarantine) pause() cluster.Time { return min(asideAtMost, asideAtFirst<<min(e.faults-1, 20)) }
+func (e *quarantine) pause() cluster.Time {
+	return world.Backoff{Initial: asideAtFirst, Max: asideAtMost}.After(e.faults)
+}
 
 // quarantines is a heap: first whose stage ends first.
 type quarantines []*quarantine

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"strings"
 	"testing"
 	"time"
@@ -338,16 +337,8 @@ func TestRefusedEvictionIsRecordedWithoutNames(t *testing.T) {
 		}
 	}
 	pressedBy(t, "fairlead", refusing, func(b *bubble, _ *v1.Pod) { b.pass(2 * time.Minute) })
-	files, err := recording.Files(dir)
-	if err != nil || len(files) != 1 {
-		t.Fatalf("files %v, %v", files, err)
-	}
-	in, err := os.Open(files[0])
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer in.Close()
-	r, err := recording.NewReader(in, files[0])
+	in := onlyRecording(t, dir)
+	r, err := recording.NewReader(in, in.Name())
 	if err != nil {
 		t.Fatal(err)
 	}

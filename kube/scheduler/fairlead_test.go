@@ -3,7 +3,6 @@ package scheduler
 import (
 	"context"
 	"fmt"
-	"os"
 	"strings"
 	"testing"
 	"time"
@@ -191,16 +190,8 @@ func TestDefaultIsRecorded(t *testing.T) {
 		b.pass(time.Minute)
 		b.expectBound("pod-1")
 	})
-	files, err := recording.Files(dir)
-	if err != nil || len(files) != 1 {
-		t.Fatalf("files %v, %v", files, err)
-	}
-	in, err := os.Open(files[0])
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer in.Close()
-	result, err := recording.Replay(in, files[0], func(l recording.Lane) (sched.Policy, error) {
+	in := onlyRecording(t, dir)
+	result, err := recording.Replay(in, in.Name(), func(l recording.Lane) (sched.Policy, error) {
 		return chosen.Make(policies.All(), &l, policies.Options{})
 	})
 	if err != nil || result.Difference != nil || result.Wrong > 0 || result.Placements != 1 {

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -532,16 +531,8 @@ func TestRecordingIsFlushed(t *testing.T) {
 		b.pass(2 * time.Second)
 		b.create(plainPod(2)) // the loop turns
 		b.pass(time.Second)
-		files, err := recording.Files(dir)
-		if err != nil || len(files) != 1 {
-			t.Fatalf("files %v, %v", files, err)
-		}
-		in, err := os.Open(files[0])
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer in.Close()
-		result, err := recording.Describe(in, files[0])
+		in := onlyRecording(t, dir)
+		result, err := recording.Describe(in, in.Name())
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -7,6 +7,7 @@ import (
 	"k8s.io/klog/v2"
 
 	"fairlead.dev/fairlead/cluster"
+	"fairlead.dev/fairlead/kube/world"
 )
 
 // This file is about events that made no sense to the core. They are mistakes of
@@ -38,7 +39,7 @@ func (m *mistakes) made(now cluster.Time) {
 	}
 	pause := cluster.Time(0)
 	if m.inRow > 0 {
-		pause = min(firstMistakePause<<min(m.inRow-1, 20), longestMistakePause)
+		pause = world.Backoff{Initial: firstMistakePause, Max: longestMistakePause}.After(m.inRow)
 	}
 	m.inRow++
 	m.latest, m.broken, m.until = now, true, now+pause

@@ -13,6 +13,7 @@ import (
 	"fairlead.dev/fairlead/cluster"
 	"fairlead.dev/fairlead/ilp"
 	"fairlead.dev/fairlead/kube/metrics"
+	"fairlead.dev/fairlead/kube/world"
 	"fairlead.dev/fairlead/recording"
 )
 
@@ -21,7 +22,7 @@ import (
 // It is begun with the first constraint that counts, as it takes seconds to be compiled, and memory from then on. The core hears by an event that it is ready, so that recordings have it, and
 // is without it until then, or for good where it does not start. The solver is asked with limits in ticks, so that what it answers is the same on any machine. Where it fails all the same, as
 // it crashed, ran out of memory, or a round has taken too long for the machine, it is given up for the rest of the round, which keeps what was found by then; the recording says where. It then
-// rests, for longer each time, in which rounds go by their search.
+// backs off, for longer each time, in which rounds go by their search.
 
 // Programs is a solver of integer programs that takes a while to become ready, as that of package ilp/highs.
 type Programs interface {
@@ -32,13 +33,13 @@ type Programs interface {
 	SolveContext(ctx context.Context, m *ilp.Model, start []float64, l ilp.Limits) (ilp.Solution, error)
 }
 
-const (
-	// programsAtMost is how long after it has first asked the solver a round has no use for it any more. By its limits in ticks it takes a few seconds.
-	programsAtMost = 30 * time.Second
-	// restAtFirst is how long the solver rests when it has failed, and restAtMost the longest after it has failed again and again.
-	restAtFirst = cluster.Minute
-	restAtMost  = cluster.Hour
-)
+// programsAtMost is how long after it has first asked the solver a round has no use for it any more. By its limits in ticks it takes a few seconds.
+const programsAtMost = 30 * time.Second
+
+// backoffOfPrograms is how long the solver is not asked once it has failed, again and again.
+func backoffOfPrograms() world.Backoff {
+	return world.Backoff{Initial: cluster.Minute, Max: cluster.Hour}
+}
 
 // solving is the solver, and who asks it. It belongs to the loop, and outlives its panics.
 type solving struct {
@@ -48,7 +49,7 @@ type solving struct {
 	lanes  []string          // of the present core, by name
 	askers map[string]*asker // by lane
 	faults int               // in a row
-	rests  cluster.Time      // until then
+	until  cluster.Time      // it backs off
 }
 
 // anew begins for a core that knows of nothing yet.
@@ -127,9 +128,9 @@ type asker struct {
 }
 
 var (
-	errSlow    = errors.New("the round took too long for integer programs")
-	errMemory  = errors.New("integer programs need more memory than they may have")
-	errResting = errors.New("the solver rests, as it has failed before")
+	errSlow       = errors.New("the round took too long for integer programs")
+	errMemory     = errors.New("integer programs need more memory than they may have")
+	errBackingOff = errors.New("the solver backs off, as it has failed before")
 )
 
 // round is the lane's asker, for a round that begins; nil if the lane has none.
@@ -149,8 +150,8 @@ func (x *solving) round(ctx context.Context, s *Scheduler, lane int) *asker {
 		defer end()
 		return solver.SolveContext(within, m, start, l)
 	}
-	if s.now() < x.rests {
-		a.ask = func(*ilp.Model, []float64, ilp.Limits) (ilp.Solution, error) { return ilp.Solution{}, errResting }
+	if s.now() < x.until {
+		a.ask = func(*ilp.Model, []float64, ilp.Limits) (ilp.Solution, error) { return ilp.Solution{}, errBackingOff }
 	}
 	return a
 }
@@ -193,12 +194,12 @@ func (x *solving) ended(ctx context.Context, s *Scheduler, a *asker) {
 	case a.failure == nil && a.solved > 0:
 		x.faults = 0
 		return
-	case a.failure == nil || errors.Is(a.failure, errResting):
+	case a.failure == nil || errors.Is(a.failure, errBackingOff):
 		return
 	}
-	pause := min(restAtFirst<<min(x.faults, 20), restAtMost)
 	x.faults++
-	x.rests = s.now() + pause
+	pause := backoffOfPrograms().After(x.faults)
+	x.until = s.now() + pause
 	reason := metrics.Crashed
 	switch {
 	case errors.Is(a.failure, errSlow):

@@ -5,7 +5,6 @@ package scheduler
 import (
 	"context"
 	"errors"
-	"os"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -58,18 +57,10 @@ func solvedBy(h Programs) func(*Options) {
 }
 
 // replayBy replays the one recording in the folder, with the solver wherever the recording does not have it given up, and returns at which models it has that.
-func replayBy(t *testing.T, dir string, h *solver) (result recording.Result, givenUp []int) {
+func replayBy(t *testing.T, dir string, h *solver) (_ recording.Result, givenUp []int) {
 	t.Helper()
-	files, err := recording.Files(dir)
-	if err != nil || len(files) != 1 {
-		t.Fatalf("files %v, %v", files, err)
-	}
-	in, err := os.Open(files[0])
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer in.Close()
-	result, err = recording.Follow(in, files[0], func(l recording.Lane) (sched.Policy, error) {
+	in := onlyRecording(t, dir)
+	result, err := recording.Follow(in, in.Name(), func(l recording.Lane) (sched.Policy, error) {
 		return chosen.Make(policies.All(), &l, policies.Options{Programs: ilp.UpTo{Solver: h.Engine, More: l.Answers.Ask}})
 	}, func(c *recording.Call, _ *sched.Core) {
 		if c.GivenUp > 0 {

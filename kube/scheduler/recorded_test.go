@@ -43,8 +43,8 @@ func TestChosenPolicyDecidesAndIsRecorded(t *testing.T) {
 	}
 }
 
-// expectReplay fails unless the one recording in the folder replays as it ran, with so many placements.
-func expectReplay(t *testing.T, dir string, placements int) recording.Result {
+// onlyRecording is the one recording in the folder, until the test ends.
+func onlyRecording(t *testing.T, dir string) *os.File {
 	t.Helper()
 	files, err := recording.Files(dir)
 	if err != nil || len(files) != 1 {
@@ -54,8 +54,15 @@ func expectReplay(t *testing.T, dir string, placements int) recording.Result {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer in.Close()
-	result, err := recording.Replay(in, files[0], func(l recording.Lane) (sched.Policy, error) {
+	t.Cleanup(func() { _ = in.Close() })
+	return in
+}
+
+// expectReplay fails unless the one recording in the folder replays as it ran, with so many placements.
+func expectReplay(t *testing.T, dir string, placements int) recording.Result {
+	t.Helper()
+	in := onlyRecording(t, dir)
+	result, err := recording.Replay(in, in.Name(), func(l recording.Lane) (sched.Policy, error) {
 		return chosen.Make(policies.All(), &l, policies.Options{})
 	})
 	if err != nil || result.Difference != nil || result.Wrong > 0 || result.Placements != placements {

@@ -353,7 +353,7 @@ func (x *Exits) stay(p *Pod, why string) {
 		x.goOn(p)
 	}
 	p.exit.refusals++
-	p.exit.protectedUntil, p.exit.protectedFor = x.journal.now+x.backoff.after(p.exit.refusals), why
+	p.exit.protectedUntil, p.exit.protectedFor = x.journal.now+x.backoff.After(p.exit.refusals), why
 	x.journal.emit(p.protection())
 }
 

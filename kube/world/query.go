@@ -496,7 +496,7 @@ func (qs *queries) keeps(q *query) {
 func (qs *queries) postpone(q *query) {
 	if q.after <= qs.journal.now {
 		q.failures++
-		q.after = qs.journal.now + qs.backoff.after(q.failures)
+		q.after = qs.journal.now + qs.backoff.After(q.failures)
 	}
 }
 

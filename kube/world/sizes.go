@@ -357,7 +357,7 @@ func (z *Sizes) refuse(p *Pod, has sizes.Amount, byNode bool, why string) {
 	}
 	g.wants, g.asked, g.since = has, nil, z.journal.now
 	times := g.times + 1
-	g.lastRefusal = lastRefusal{least: least, most: most, stands: true, times: times, until: z.journal.now + refusalLasts(byNode).after(times), lifts: !byNode}
+	g.lastRefusal = lastRefusal{least: least, most: most, stands: true, times: times, until: z.journal.now + refusalLasts(byNode).After(times), lifts: !byNode}
 	z.touch(p)
 	z.refused = append(z.refused, Refused{p, why})
 }

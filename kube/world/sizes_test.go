@@ -320,7 +320,7 @@ func TestRefusalsPause(t *testing.T) {
 			}
 			for i := range len(asked) - 1 {
 				// A pod passes in 44 s, and takes back, and growth, are asked for one after the other.
-				if pause, least := asked[i+1]-asked[i], by.pause.after(i+1); pause < least || pause > least+3*cluster.Minute {
+				if pause, least := asked[i+1]-asked[i], by.pause.After(i+1); pause < least || pause > least+3*cluster.Minute {
 					t.Errorf("after %d refusals it was asked for again after %v, want %v or a little more; all were at %v", i+1, pause, least, asked)
 				}
 			}

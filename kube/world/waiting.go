@@ -163,15 +163,15 @@ func (l *waiting) appeared(resources []v1.ResourceName) {
 // doubled up to Max.
 type Backoff struct{ Initial, Max cluster.Time }
 
-// after is how long to back off after so many refusals.
-func (b Backoff) after(refusals int) cluster.Time {
+// After is how long to back off after so many refusals.
+func (b Backoff) After(refusals int) cluster.Time {
 	return min(b.Max, b.Initial<<min(refusals-1, 20))
 }
 
 // backOff lets the pod, whose task is gated, back off after so many refusals.
 func (l *waiting) backOff(p *Pod, refusals int) {
 	l.pods.move(p, BackingOff)
-	p.until, p.reserved = l.journal.now+l.backoff.after(refusals), nil
+	p.until, p.reserved = l.journal.now+l.backoff.After(refusals), nil
 	l.backingOff.Push(backoffEntry{p, p.until})
 }
 

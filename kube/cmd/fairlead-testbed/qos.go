@@ -61,6 +61,9 @@ took as long, and says whether the two are alike. Leave the machine alone meanwh
 
 // runQoS runs the test and prints what came of it.
 func runQoS(ctx context.Context, o validation.Options, simulations int, w, log io.Writer) error {
+	if err := o.Validate(); err != nil {
+		return err
+	}
 	if _, err := testbed.Build(ctx, log); err != nil {
 		return err
 	}

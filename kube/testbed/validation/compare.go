@@ -6,9 +6,11 @@ import (
 	"math/rand/v2"
 	"slices"
 	"strings"
+	"time"
 
 	"fairlead.dev/fairlead/cluster"
 	"fairlead.dev/fairlead/experiment"
+	"fairlead.dev/fairlead/kube/testbed"
 	"fairlead.dev/fairlead/report"
 )
 
@@ -151,17 +153,18 @@ func mean(list []float64) float64 {
 
 // spread says how times are spread that rise.
 func spread(what string, rising []cluster.Time) string {
-	n := len(rising)
-	if n == 0 {
+	if len(rising) == 0 {
 		return what + " none"
 	}
-	sum := cluster.Time(0)
-	for _, t := range rising {
-		sum += t
+	all, sum := make([]time.Duration, len(rising)), time.Duration(0)
+	for i, t := range rising {
+		all[i] = time.Duration(t) * time.Microsecond
+		sum += all[i]
 	}
-	return fmt.Sprintf("%s %d, mean %s, p50 %s, p99 %s, most %s", what, n, millis(sum/cluster.Time(n)), millis(rising[(n-1)/2]), millis(rising[(99*n-1)/100]), millis(rising[n-1]))
+	s := testbed.Summarize(0, all, nil)
+	return fmt.Sprintf("%s %d, mean %s, p50 %s, p99 %s, most %s", what, s.Pods, millis(sum/time.Duration(len(all))), millis(s.P50), millis(s.P99), millis(s.Max))
 }
 
-func millis(t cluster.Time) string {
-	return fmt.Sprintf("%.0f ms", float64(t)/float64(cluster.Millisecond))
+func millis(d time.Duration) string {
+	return fmt.Sprintf("%.0f ms", float64(d)/float64(time.Millisecond))
 }

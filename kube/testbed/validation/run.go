@@ -114,6 +114,12 @@ func Run(ctx context.Context, o Options) (out Outcome, err error) {
 	return out, bed.Err()
 }
 
+// Validate says what is wrong with the options.
+func (o *Options) Validate() error {
+	_, _, err := o.prepare()
+	return err
+}
+
 // prepare checks the options, and returns the requests and what starts the rounds of the policy.
 func (o *Options) prepare() ([]string, sched.Trigger, error) {
 	requests, err := experiment.ValidationRequests(o.Test, o.Data, o.Seed)
