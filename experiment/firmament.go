@@ -9,12 +9,16 @@ import (
 	"fairlead.dev/fairlead/sim"
 )
 
-// This file is the experiments of Firmament (Gog et al., OSDI 2016), all but the
-// breaking point.
+// This file is the experiments of Firmament (Gog et al., OSDI 2016), but for the size
+// of the cluster (scale.go) and the breaking point.
 
 func firmament() []Experiment {
 	const paper = "Firmament, OSDI 2016, figure "
 	return []Experiment{
+		{
+			Name: "firmament-fig3", What: "how long Quincy's rounds take by the size of the cluster",
+			Paper: paper + "3", Policies: []string{"quincy"}, setUp: setUpScale,
+		},
 		{
 			Name: "firmament-fig14", What: "placement latency at 90 % of the slots, against cost scaling alone",
 			Paper: paper + "14", Policies: []string{"quincy"}, setUp: setUpAgainstQuincy,

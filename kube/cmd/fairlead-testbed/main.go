@@ -45,6 +45,6 @@ version, which build --kubernetes has built.`,
 		SilenceErrors: true,
 		SilenceUsage:  true,
 	}
-	root.AddCommand(newBuild(), newUp(), newBench(), newFloor(), newJudge(), newPerf(), newMedea(), newOverheads(), newQoS(), newVersions())
+	root.AddCommand(newBuild(), newUp(), newBench(), newCalibrate(), newFloor(), newJudge(), newPerf(), newMedea(), newOverheads(), newQoS(), newVersions())
 	return root
 }

@@ -39,8 +39,8 @@ type Comparison struct {
 	// Bed is how many preemptions there were; Least and Most how many in simulations.
 	Bed, Least, Most int
 	Simulations      int
-	// First and Again are how long starts took on the bed, Leave how long pods went on that were told to leave; rising.
-	First, Again, Leave []cluster.Time
+	// First and Again are how long starts took on the bed, Leave how long pods went on that were told to leave, and Bursts how long it took from pods that left together to the next that did; rising.
+	First, Again, Leave, Bursts []cluster.Time
 }
 
 // ClassComparison is of one class.
@@ -62,7 +62,7 @@ func Compare(o Options, out *Outcome, simulations int) (*Comparison, error) {
 	if simulations < 1 {
 		return nil, fmt.Errorf("%d simulations: want one at least", simulations)
 	}
-	c := &Comparison{Bed: out.Preemptions, Simulations: simulations, First: rising(out.replica.First), Again: rising(out.replica.Again), Leave: rising(out.replica.Leave)}
+	c := &Comparison{Bed: out.Preemptions, Simulations: simulations, First: rising(out.replica.First), Again: rising(out.replica.Again), Leave: rising(out.replica.Leave), Bursts: rising(out.bursts)}
 	for i := range uint64(simulations) {
 		fared, err := perturbed(&out.replica, i, cluster.Second/cluster.Time(o.Pace)).Simulate(o.Seed + i)
 		if err != nil {
@@ -127,7 +127,7 @@ func (c *Comparison) Write(w io.Writer) error {
 		within = "not within"
 	}
 	fmt.Fprintf(&b, "\nPreemptions: %d on the bed, %s the %d to %d of %d simulations.\n", c.Bed, within, c.Least, c.Most, c.Simulations)
-	fmt.Fprintf(&b, "On the bed, starts: %s; %s; and %s.\n", spread("first", c.First), spread("again", c.Again), spread("leaving", c.Leave))
+	fmt.Fprintf(&b, "On the bed, starts: %s; %s; and %s; %s.\n", spread("first", c.First), spread("again", c.Again), spread("leaving", c.Leave), spread("from one burst of evictions to the next", c.Bursts))
 	_, err := io.WriteString(w, b.String())
 	return err
 }

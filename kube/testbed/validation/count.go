@@ -104,6 +104,22 @@ func (c *counter) came() []string {
 // together is how far apart pods are gone that were told to leave at once.
 const together = 100 * time.Millisecond
 
+// bursts is how long after one another pods began to leave that were told to at once.
+func (c *counter) bursts() []time.Duration {
+	var all []time.Duration
+	var began time.Time
+	for i, at := range c.left {
+		switch {
+		case i == 0:
+			began = at
+		case at.Sub(c.left[i-1]) > together:
+			all = append(all, at.Sub(began))
+			began = at
+		}
+	}
+	return all
+}
+
 // leaving is how long pods went on that were told to leave, but for the first that left of those that were told together: what a watch shows of it.
 func (c *counter) leaving() []time.Duration {
 	var all []time.Duration

@@ -50,6 +50,9 @@ func TestCount(t *testing.T) {
 	if leaving := c.leaving(); !slices.Equal(leaving, []time.Duration{0, 50 * time.Millisecond, 140 * time.Millisecond, 0, 10 * time.Millisecond}) {
 		t.Errorf("pods that left in turn went on for %v", leaving)
 	}
+	if bursts := c.bursts(); !slices.Equal(bursts, []time.Duration{300 * time.Millisecond}) {
+		t.Errorf("bursts are %v apart", bursts)
+	}
 	if names := c.came(); !slices.Equal(names, []string{"a", "b"}) {
 		t.Errorf("%v came", names)
 	}

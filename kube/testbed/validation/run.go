@@ -55,6 +55,7 @@ type Options struct {
 type Outcome struct {
 	experiment.Fared
 	replica experiment.Replica
+	bursts  []cluster.Time
 	CPU     map[string]time.Duration // of each process
 	Took    time.Duration
 }
@@ -256,6 +257,7 @@ func (c *counter) outcome(requests []string, began, end time.Time) Outcome {
 		out.replica.Arrivals = append(out.replica.Arrivals, cluster.Time(r.came.Sub(began).Microseconds()))
 	}
 	out.replica.First, out.replica.Again, out.replica.Leave = micros(c.took.first), micros(c.took.again), micros(c.leaving())
+	out.bursts = micros(c.bursts())
 	out.replica.Until = cluster.Time(end.Sub(began).Microseconds())
 	return out
 }
