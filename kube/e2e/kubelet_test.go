@@ -115,16 +115,7 @@ func (c *cluster) completeJob() {
 	}}
 	_, err := c.client.BatchV1().Jobs(c.namespace).Create(c.t.Context(), job, metav1.CreateOptions{})
 	c.must(err)
-	c.await(time.Minute, func() string {
-		job, err := c.client.BatchV1().Jobs(c.namespace).Get(c.t.Context(), "job", metav1.GetOptions{})
-		c.must(err)
-		for _, condition := range job.Status.Conditions {
-			if condition.Type == batchv1.JobComplete && condition.Status == v1.ConditionTrue {
-				return ""
-			}
-		}
-		return fmt.Sprintf("that the job is complete: %+v", job.Status)
-	})
+	c.awaitJob("job")
 }
 
 // resize changes what a running pod asks for and waits until the kubelet has
