@@ -86,6 +86,8 @@ shadow: cluster recording report sched
 sim: class cluster constraint internal/heap internal/wide queue/fragmentation report sched sim/trace
 sim/trace: cluster internal/nearest queue/fragmentation
 sim/trace/google2011: cluster sim/trace
+sim/trace/azure2017: cluster sim/trace
+sim/trace/azure2020: cluster sim/trace
 sim/trace/stream: cluster queue/fragmentation sim/trace
 sim/trace/qos: cluster sim/trace
 sim/trace/openb: cluster queue/fragmentation sim/trace
@@ -99,7 +101,7 @@ internal/kmeans:
 internal/kubedump:
 internal/mutants:
 sim/workload: cluster internal/heap internal/kmeans queue/fragmentation sim/trace
-setup: class cluster constraint/request flow ilp internal/document internal/nearest internal/unpack internal/wide mcmf policies policies/chosen queue/fragmentation recording report sched sim sim/trace sim/trace/dlrm sim/trace/ecsched sim/trace/google2011 sim/trace/kubernetes sim/trace/openb sim/trace/place sim/trace/qos sim/trace/stream sim/trace/swf sim/workload
+setup: class cluster constraint/request flow ilp internal/document internal/nearest internal/unpack internal/wide mcmf policies policies/chosen queue/fragmentation recording report sched sim sim/trace sim/trace/azure2017 sim/trace/azure2020 sim/trace/dlrm sim/trace/ecsched sim/trace/google2011 sim/trace/kubernetes sim/trace/openb sim/trace/place sim/trace/qos sim/trace/stream sim/trace/swf sim/workload
 whatif: report
 advise: cluster report sched sim/trace
 timeline: cluster sched

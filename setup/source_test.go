@@ -44,6 +44,42 @@ func samples() map[string]sample {
 				`{"kind":"Pod","metadata":{"name":"p0"},"spec":{"nodeName":"n0"}}`,
 			},
 		},
+		"azure2017 flavours": {
+			source: "azure2017:DIR", file: "flav_map.txt",
+			lines: []string{"1,0.75 a", "8,56 o"},
+		},
+		"azure2017 bins": {
+			source: "azure2017:DIR", file: "v1.interval_map.txt",
+			lines: []string{"0 0", "300 1"},
+		},
+		"azure2017 train": {
+			source: "azure2017:DIR", file: "v1.train.txt",
+			lines: []string{"300 a,|,o,a,|", "600 a,|"},
+		},
+		"azure2017 dev": {
+			source: "azure2017:DIR", file: "v1.dev.txt",
+			lines: []string{"900 a,|", "1200 o,|"},
+		},
+		"azure2017 fates of dev": {
+			source: "azure2017:DIR", file: "v1.dev.c1500.txt",
+			lines: []string{"900 U0,|", "1200 U0,|"},
+		},
+		"azure2017 test": {
+			source: "azure2017:DIR", file: "v1.test.txt",
+			lines: []string{"1500 a,|", "1800 o,|"},
+		},
+		"azure2017 fates of test": {
+			source: "azure2017:DIR", file: "v1.test.c2100.txt",
+			lines: []string{"1500 U0,|", "1800 U0,|"},
+		},
+		"azure2020 VMs": {
+			source: "azure2020:DIR", file: "vm.csv", header: "vmId,vmTypeId,priority,starttime,endtime\n",
+			lines: []string{"1,1,0,-1.5,2.5", "2,1,1,0.25,"},
+		},
+		"azure2020 types": {
+			source: "azure2020:DIR", file: "vmType.csv", header: "vmTypeId,machineId,core,memory\n",
+			lines: []string{"1,1,0.5,0.25", "1,2,0.5,0.25"},
+		},
 		"openb pods": {
 			source: "openb:DIR", file: "openb_pod_list_default.csv", header: "name,cpu_milli,memory_mib,num_gpu,gpu_milli\n",
 			lines: []string{"p0,4000,16384,1,400", "p1,4000,16384,1,400"},

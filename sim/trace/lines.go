@@ -319,6 +319,20 @@ func (r *Row) Decimal(field int, want string, places int, round Round) int64 {
 	return q
 }
 
+// Signed is Decimal for a number that may be below 0, such as -7157.25, which is rounded as
+// if it were not.
+func (r *Row) Signed(field int, want string, places int, round Round) int64 {
+	text, below := bytes.CutPrefix(r.Text(field), []byte("-"))
+	q, ok := decimal(text, places, round)
+	if !ok {
+		r.Fail(field, want)
+	}
+	if below {
+		return -q
+	}
+	return q
+}
+
 // decimal keeps 18 digits and, of the others, only whether they were all 0.
 func decimal(text []byte, places int, round Round) (q int64, ok bool) {
 	text, exponent, ok := cutExponent(text)

@@ -18,30 +18,38 @@ type Header struct {
 // optional column that is missing stands for is 0.
 type Columns map[string]int
 
-// ReadTable reads a file of comma-separated fields whose first line names the
-// columns, perhaps compressed with gzip. It calls read for each further line
-// that is not empty; an *Error that read returns, most often that of Row.Err, is
-// left out and counted if skips are lenient. There must be a line that is read,
-// even then. A header that is not understood always ends the reading: nothing
-// behind it could be trusted.
-func ReadTable(file string, skips *Skips, h Header, read func(Columns, *Row) error) error {
+// Table is a file of comma-separated fields whose first line names the columns, perhaps
+// compressed with gzip. It is read as it is asked for.
+type Table struct {
+	lines   *Lines
+	skips   *Skips
+	columns Columns
+	row     Row
+	read    bool // a row was
+}
+
+// OpenTable reads the line that names the columns. One that is not understood always is an
+// error: nothing behind it could be trusted.
+func OpenTable(file string, skips *Skips, h Header) (*Table, error) {
 	lines, err := OpenLines(file, skips)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	defer lines.Close() //nolint:errcheck // it was only read
 	columns, err := h.read(lines)
 	if err != nil {
-		return err
+		return nil, errors.Join(err, lines.Close())
 	}
-	var row Row
-	for rows := 0; ; {
-		line, err := lines.Next()
-		if errors.Is(err, io.EOF) && rows == 0 {
-			return lines.Missing("a row below the line that names the columns")
-		}
-		if errors.Is(err, io.EOF) {
-			return nil
+	return &Table{lines: lines, skips: skips, columns: columns}, nil
+}
+
+// Next calls read for the next line that is not empty, and returns io.EOF after the last one; an
+// *Error that read returns, most often that of Row.Err, is left out and counted if skips are
+// lenient. There must be a line that is read, even then.
+func (t *Table) Next(read func(Columns, *Row) error) error {
+	for {
+		line, err := t.lines.Next()
+		if errors.Is(err, io.EOF) && !t.read {
+			return t.lines.Missing("a row below the line that names the columns")
 		}
 		if err != nil {
 			return err
@@ -49,12 +57,34 @@ func ReadTable(file string, skips *Skips, h Header, read func(Columns, *Row) err
 		if len(bytes.TrimSpace(line)) == 0 {
 			continue
 		}
-		row.Split(lines, line, len(columns))
-		err = read(columns, &row)
+		t.row.Split(t.lines, line, len(t.columns))
+		err = read(t.columns, &t.row)
 		if err == nil {
-			rows++
+			t.read = true
+			return nil
 		}
-		if err := skips.Refuse(err); err != nil {
+		if err := t.skips.Refuse(err); err != nil {
+			return err
+		}
+	}
+}
+
+// Close closes the file. It may be called more than once.
+func (t *Table) Close() error { return t.lines.Close() }
+
+// ReadTable calls read for each row of a Table.
+func ReadTable(file string, skips *Skips, h Header, read func(Columns, *Row) error) error {
+	t, err := OpenTable(file, skips, h)
+	if err != nil {
+		return err
+	}
+	defer t.Close() //nolint:errcheck // it was only read
+	for {
+		err := t.Next(read)
+		if errors.Is(err, io.EOF) {
+			return nil
+		}
+		if err != nil {
 			return err
 		}
 	}
