@@ -46,12 +46,13 @@ constraint/kubernetes/kubernetestest: cluster constraint/kubernetes internal/man
 class: cluster internal/document internal/nearest internal/wide queue/promethee
 sched: cluster
 sched/book: cluster internal/heap sched
-fairlead: cluster sched sched/book sched/evict sched/locality sched/worth
+fairlead: cluster sched sched/book sched/evict sched/lifetime sched/locality sched/worth
 sched/worth: cluster sched
+sched/lifetime: cluster internal/heap sched
 sched/locality: cluster
 sched/evict: cluster sched
 sched/schedtest: cluster sched
-policies: cluster constraint constraint/exact constraint/greedy constraint/lane constraint/search fairlead flow flow/bandwidth flow/cpumem flow/ecsched flow/quincy flow/slack flow/spread ilp internal/nearest mcmf queue queue/fragmentation sched sched/book
+policies: cluster constraint constraint/exact constraint/greedy constraint/lane constraint/search fairlead flow flow/bandwidth flow/cpumem flow/ecsched flow/quincy flow/slack flow/spread ilp internal/nearest mcmf queue queue/fragmentation sched sched/book sched/lifetime
 policies/chosen: class cluster policies queue/promethee recording sched
 policies/chosen/chosentest: policies policies/chosen
 flow: cluster flow/pack internal/heap mcmf sched sched/book sched/evict
@@ -61,7 +62,7 @@ flow/quincy: cluster flow sched/locality
 flow/bandwidth: cluster flow
 flow/slack: cluster flow flow/cpumem
 flow/pack:
-queue: cluster internal/heap queue/fragmentation queue/promethee sched sched/book sched/evict
+queue: cluster internal/heap queue/fragmentation queue/promethee sched sched/book sched/evict sched/lifetime
 queue/fragmentation: cluster
 queue/promethee:
 flow/ecsched: cluster internal/heap mcmf sched sched/book
@@ -105,14 +106,14 @@ whatif: report
 advise: cluster report sched sim/trace
 timeline: cluster sched
 explain: cluster flow internal/nearest recording report sched
-experiment: class cluster constraint constraint/greedy constraint/planted constraint/request constraint/search fairlead internal/nearest policies report sched setup sim sim/trace sim/trace/dlrm sim/trace/ecsched sim/trace/google2011 sim/trace/openb sim/trace/place sim/trace/qos sim/workload
+experiment: class cluster constraint constraint/greedy constraint/planted constraint/request constraint/search fairlead internal/heap internal/nearest policies report sched sched/lifetime setup sim sim/trace sim/trace/dlrm sim/trace/ecsched sim/trace/google2011 sim/trace/openb sim/trace/place sim/trace/qos sim/workload
 cli: *
 cmd/fairlead: cli
 `
 
 // pure packages decide. They see no clock, chance, network, file, lock or log,
 // start no goroutine and keep nothing between calls but what they return.
-const pure = `capacity capacity/fleet capacity/moves cluster constraint constraint/board constraint/conflict constraint/exact constraint/greedy constraint/kubernetes constraint/lane constraint/planted constraint/search flow flow/bandwidth flow/cpumem flow/ecsched flow/pack flow/quincy flow/slack flow/spread ilp internal/heap internal/kmeans internal/manifest internal/nearest internal/wide mcmf policies queue queue/fragmentation queue/promethee sched sched/book sched/evict sched/locality sched/worth fairlead`
+const pure = `capacity capacity/fleet capacity/moves cluster constraint constraint/board constraint/conflict constraint/exact constraint/greedy constraint/kubernetes constraint/lane constraint/planted constraint/search flow flow/bandwidth flow/cpumem flow/ecsched flow/pack flow/quincy flow/slack flow/spread ilp internal/heap internal/kmeans internal/manifest internal/nearest internal/wide mcmf policies queue queue/fragmentation queue/promethee sched sched/book sched/evict sched/lifetime sched/locality sched/worth fairlead`
 
 // Each of these stands for itself and for all packages below it, except that
 // math/rand/v2 is welcome everywhere: its source is passed in.

@@ -26,12 +26,12 @@ func (s *State) taskSubmitted(e TaskSubmitted) error {
 	if !s.ClassLive(e.Class) {
 		return fmt.Errorf("task row %d: class row %d of %d holds no class", e.Task, e.Class, len(s.classes.rows))
 	}
-	if err := cmp.Or(checkInput(e.Input), checkAccount(e.Account, s.now)); err != nil {
+	if err := cmp.Or(checkInput(e.Input), checkLasts(e.Lasts), checkAccount(e.Account, s.now)); err != nil {
 		return fmt.Errorf("task row %d: %w", e.Task, err)
 	}
 	s.log.made[Tasks]++
 	s.task = grown(s.task, int(e.Task))
-	s.setInput(e.Task, e.Input)
+	s.setBrought(e.Task, brought{e.Input, e.Lasts})
 	last := s.task[e.Task].Attempt
 	s.task[e.Task] = Task{
 		Seq: e.Seq, Job: e.Job, Shape: e.Shape, Class: e.Class, Priority: e.Priority,
@@ -362,7 +362,7 @@ func (s *State) taskEnded(e TaskEnded) error {
 	}
 	s.setPhase(e.Task, Absent)
 	task.Told = NotTold
-	s.dropInput(e.Task)
+	s.setBrought(e.Task, brought{})
 	s.job[task.Job].Tasks--
 	leaveGang(s, e.Task, e.Finished)
 	s.shape[task.Shape].tasks--

@@ -1,6 +1,7 @@
 package cluster
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 )
@@ -35,7 +36,7 @@ func (v checker) check() error {
 	return v.checkTasks()
 }
 
-// checkReported checks that what was reported of usage and input is of nodes and tasks
+// checkReported checks that what was reported of usage, input and length is of nodes and tasks
 // that are there.
 func (v checker) checkReported() error {
 	for i := range v.usage {
@@ -44,14 +45,14 @@ func (v checker) checkReported() error {
 			return fmt.Errorf("node row %d: usage is %v, live is %v", n, usage, v.NodeLive(n))
 		}
 	}
-	for i, blocks := range v.input {
-		if blocks == nil {
+	for i, b := range v.brought {
+		if b.input == nil && b.lasts == 0 {
 			continue
 		}
 		if v.task[i].Phase == Absent {
-			return fmt.Errorf("task row %d: absent, and has an input of %d blocks", i, len(blocks))
+			return fmt.Errorf("task row %d: absent, and has an input of %d blocks, and lasts %v", i, len(b.input), b.lasts)
 		}
-		if err := checkInput(blocks); err != nil {
+		if err := cmp.Or(checkInput(b.input), checkLasts(b.lasts)); err != nil {
 			return fmt.Errorf("task row %d: %w", i, err)
 		}
 	}

@@ -123,7 +123,8 @@ type (
 	// TaskSubmitted makes a waiting task, or a gated one. Its row must be free.
 	// Its input is kept, not copied; a node that it names need not be there. Account
 	// is how it has spent its time up to now, of a task that another core has known;
-	// nil if it is new.
+	// nil if it is new. Lasts is how long a run of it will work, by what the world knows
+	// or was told: Never if it does not end by itself, and 0 if nobody says.
 	TaskSubmitted struct {
 		Task     TaskID
 		Seq      Seq
@@ -134,6 +135,7 @@ type (
 		Gated    bool
 		Input    []Block
 		Account  *Account
+		Lasts    Time
 	}
 
 	// TaskUngated lets a gated task wait for a place.

@@ -30,7 +30,17 @@ func dump(s *State) string {
 		}
 	}
 	return fmt.Sprint("now ", s.now, "\nnodes ", s.node, s.capacity, s.limit, s.used, s.leaving, nonEmpty(s.usage), s.total,
-		"\ntasks ", s.task, nonEmpty(grants), nonEmpty(s.input), s.numbers, s.orphans, "\nguards ", s.guards.stances, dumpGuards(s), "\nrest ", s.job, s.shape, s.set, s.undo.on, len(s.undo.entries)) + dumpConstraints(s)
+		"\ntasks ", s.task, nonEmpty(grants), dumpBrought(s), s.numbers, s.orphans, "\nguards ", s.guards.stances, dumpGuards(s), "\nrest ", s.job, s.shape, s.set, s.undo.on, len(s.undo.entries)) + dumpConstraints(s)
+}
+
+// dumpBrought is what was said of tasks, by row.
+func dumpBrought(s *State) (rows []string) {
+	for i, b := range s.brought {
+		if len(b.input) > 0 || b.lasts != 0 {
+			rows = append(rows, fmt.Sprint(i, b))
+		}
+	}
+	return rows
 }
 
 // dumpGuards is what is left of each budget, and where its runs are.

@@ -134,21 +134,35 @@ func TestHistoriesCanFail(t *testing.T) {
 		{"input of an ended task", "and has an input", func(s *State) {
 			for i := range s.task {
 				if s.task[i].Phase == Absent {
-					s.setInput(TaskID(i), []Block{{Replicas: [3]NodeID{NoNode, NoNode, NoNode}}})
+					s.setBrought(TaskID(i), brought{input: []Block{{Replicas: [3]NodeID{NoNode, NoNode, NoNode}}}})
 				}
 			}
 		}},
 		{"unlogged input", "mirror is", func(s *State) {
-			for i := range s.input {
-				if len(s.input[i]) > 0 {
-					s.input[i] = []Block{{Bytes: s.input[i][0].Bytes + 1, Replicas: [3]NodeID{NoNode, NoNode, NoNode}}}
+			for i := range s.brought {
+				if in := s.brought[i].input; len(in) > 0 {
+					s.brought[i].input = []Block{{Bytes: in[0].Bytes + 1, Replicas: [3]NodeID{NoNode, NoNode, NoNode}}}
+				}
+			}
+		}},
+		{"unlogged length", "mirror is", func(s *State) {
+			for i := range s.brought {
+				if s.brought[i].lasts > 0 {
+					s.brought[i].lasts++
+				}
+			}
+		}},
+		{"length of an ended task", "and lasts", func(s *State) {
+			for i := range s.task {
+				if s.task[i].Phase == Absent {
+					s.setBrought(TaskID(i), brought{lasts: 1})
 				}
 			}
 		}},
 		{"wild input", "names node row 2 twice", func(s *State) {
-			for i := range s.input {
-				if len(s.input[i]) > 0 {
-					s.input[i] = []Block{{Replicas: [3]NodeID{2, NoNode, 2}}}
+			for i := range s.brought {
+				if len(s.brought[i].input) > 0 {
+					s.brought[i].input = []Block{{Replicas: [3]NodeID{2, NoNode, 2}}}
 				}
 			}
 		}},

@@ -454,7 +454,7 @@ func (h *history) event() Event {
 	case op < 90:
 		h.seq++
 		how := h.byte()
-		e := TaskSubmitted{Task: h.task(), Seq: h.seq, Job: h.job(), Shape: h.shape(), Class: ClassID(h.byte() % 5), Gated: how%8 == 0, Input: h.input(int(how%16) - 13)}
+		e := TaskSubmitted{Task: h.task(), Seq: h.seq, Job: h.job(), Shape: h.shape(), Class: ClassID(h.byte() % 5), Gated: how%8 == 0, Input: h.input(int(how%16) - 13), Lasts: Time(max(int(how)-100, -1)) / 2}
 		if how > 200 {
 			e.Account = h.past()
 		}

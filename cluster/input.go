@@ -2,8 +2,8 @@ package cluster
 
 import "fmt"
 
-// This file is what a task reads before it can work. Where it lies is said once,
-// when the task is submitted, and names nodes by their rows: whoever reports
+// This file is what the world says of a task once, when it is submitted: what it reads before it can
+// work, and how long it will run, if anybody knows. Where input lies names nodes by their rows: whoever reports
 // input gives the row of a lost node to no other node, so that a replica there
 // is there again once that node is back.
 
@@ -15,28 +15,39 @@ type Block struct {
 	Replicas [3]NodeID
 }
 
+// brought is what was said of a task.
+type brought struct {
+	input []Block
+	lasts Time // 0: nobody has said
+}
+
 // Input lists the blocks that the task reads each time it begins to run; nil if
 // it reads nothing, or nobody knows what. It is not changed afterwards.
-func (v *View) Input(t TaskID) []Block {
-	if int(t) >= len(v.input) {
-		return nil
+func (v *View) Input(t TaskID) []Block { return said(v, t).input }
+
+// Lasts is how long a run of the task will work, as whoever submitted it has said: Never if it does not
+// end by itself, and 0 where nobody has said. Nothing holds the task to that.
+func Lasts(v *View, t TaskID) Time { return said(v, t).lasts }
+
+// said is what was said of the task.
+func said(v *View, t TaskID) brought {
+	if int(t) >= len(v.brought) {
+		return brought{}
 	}
-	return v.input[t]
+	return v.brought[t]
 }
 
-// setInput notes the input of a new task. The table is as long as the last row
-// that ever had some, so that tasks without cost nothing.
-func (s *State) setInput(t TaskID, blocks []Block) {
-	if len(blocks) > 0 {
-		s.input = grown(s.input, int(t))
-		s.input[t] = blocks
+// setBrought notes what is said of a task. The table is as long as the last row of which
+// anything ever was, so that others cost nothing.
+func (s *State) setBrought(t TaskID, b brought) {
+	if len(b.input) == 0 {
+		b.input = nil
 	}
-}
-
-// dropInput forgets the input of a task that has ended.
-func (s *State) dropInput(t TaskID) {
-	if int(t) < len(s.input) {
-		s.input[t] = nil
+	if b.input != nil || b.lasts != 0 {
+		s.brought = grown(s.brought, int(t))
+	}
+	if int(t) < len(s.brought) {
+		s.brought[t] = b
 	}
 }
 
@@ -58,6 +69,14 @@ func checkInput(blocks []Block) error {
 				}
 			}
 		}
+	}
+	return nil
+}
+
+// checkLasts says why no run can last so long.
+func checkLasts(lasts Time) error {
+	if lasts < 0 {
+		return fmt.Errorf("a run lasts %v, want 0 or more", lasts)
 	}
 	return nil
 }

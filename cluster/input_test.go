@@ -90,6 +90,33 @@ func TestUsage(t *testing.T) {
 	}
 }
 
+// TestLasts: how long a task lasts is known until it ends, follows into a copy, and is not of the next task of the row.
+func TestLasts(t *testing.T) {
+	s := newCluster(t)
+	apply(t, s, 1, cluster.TaskSubmitted{Task: 7, Seq: 7, Lasts: cluster.Hour})
+	view := cluster.NewState(s.Kinds(), nil)
+	read := uint64(0)
+	check := func(want cluster.Time) {
+		t.Helper()
+		touches, _ := s.ChangesSince(read)
+		view.CopyRows(&s.View, touches)
+		read = s.LogEnd()
+		if is, copied := cluster.Lasts(&s.View, 7), cluster.Lasts(&view.View, 7); is != want || copied != want {
+			t.Errorf("it lasts %v, in the copy %v, want %v", is, copied, want)
+		}
+		if other := cluster.Lasts(&s.View, 99); other != 0 {
+			t.Errorf("a task that is not there lasts %v", other)
+		}
+	}
+	check(cluster.Hour)
+	apply(t, s, 2, cluster.TaskEnded{Task: 7, Seq: 7}, cluster.TaskSubmitted{Task: 7, Seq: 8})
+	check(0)
+	err := s.Apply(2, cluster.TaskSubmitted{Task: 8, Seq: 9, Lasts: -1})
+	if want := "task row 8: a run lasts -0.000001s, want 0 or more"; err == nil || err.Error() != want {
+		t.Errorf("%v, want %s", err, want)
+	}
+}
+
 // TestTasksWithoutInputCostNothing: no table of inputs is made for them.
 func TestTasksWithoutInputCostNothing(t *testing.T) {
 	s := newCluster(t)

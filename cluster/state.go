@@ -388,8 +388,7 @@ func (s *State) copyRow(from *View, touch Touch) {
 		s.task = grown(s.task, row)
 		s.tally(TaskID(row), -1)
 		s.task[row] = from.task[row]
-		s.dropInput(TaskID(row))
-		s.setInput(TaskID(row), from.Input(TaskID(row)))
+		s.setBrought(TaskID(row), said(from, TaskID(row)))
 		s.tally(TaskID(row), 1)
 		s.copyStance(from, TaskID(row))
 		s.guards.recount(TaskID(row), &s.task[row])

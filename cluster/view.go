@@ -31,11 +31,11 @@ type View struct {
 	usage    []Vector // as reported, empty where it was not; no longer than need be
 	total    Totals
 
-	task  []Task
-	input [][]Block // of tasks; no longer than need be
-	job   []Job
-	shape []shapeRow
-	set   []setRow // row AllNodes is unused
+	task    []Task
+	brought []brought // of tasks; no longer than need be
+	job     []Job
+	shape   []shapeRow
+	set     []setRow // row AllNodes is unused
 
 	constraints *constraintTable // nil until the first is defined
 

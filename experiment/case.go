@@ -122,6 +122,7 @@ func (c *simulation) run(o *Options) (outcome, error) {
 		waiting = &waits{Source: config.Source, since: map[[2]uint64][]cluster.Time{}}
 		config.Source, config.Output.Placements = waiting, waiting
 	}
+	config.World.Foretells = policies.Foretold(c.options.Own)
 	config.Setup, err = c.setup(o)
 	if err != nil {
 		return outcome{}, err

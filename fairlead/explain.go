@@ -172,6 +172,7 @@ func (p explanation) candidate(t cluster.TaskID, n cluster.NodeID) sched.Candida
 		{Name: "input to fetch", Cost: fetching(p.surcharges.input.From(n))},
 		{Name: "soft constraints", Cost: ofSoft(p.s, t, n)},
 		{Name: "others of its service there", Cost: p.surcharges.siblings.ofNode(n)},
+		{Name: "the node in use for longer", Cost: p.surcharges.outliving.price(n)},
 		{Name: "others of its service in the zone", Cost: p.surcharges.siblings.ofZone(n)},
 	} {
 		add(more.Name, thousandths(more.Cost))

@@ -174,6 +174,7 @@ func placeFree(p *policy, t *sched.Trial, x *book.ShapeIndex, task cluster.TaskI
 		out.Close()
 		p.table.Update(x, n)
 		p.victims.acted(n)
+		p.surcharges.outliving.placed(s, n)
 	}
 	return ok, beside
 }

@@ -4,6 +4,7 @@ import (
 	"fairlead.dev/fairlead/cluster"
 	"fairlead.dev/fairlead/sched"
 	"fairlead.dev/fairlead/sched/book"
+	"fairlead.dev/fairlead/sched/lifetime"
 	"fairlead.dev/fairlead/sched/worth"
 )
 
@@ -17,6 +18,8 @@ type Options struct {
 	// NodePrice is what a node with tasks costs, in hundredths of what all its room is worth. Above 0 tasks are kept on few
 	// nodes, and moved away from others.
 	NodePrice int64
+	// Lifetimes says how long tasks will run, so that they go where others leave no sooner; nil: that counts for nothing.
+	Lifetimes lifetime.Predictor
 	// Applications places long-running jobs with tags, each of them whole; nil leaves them to the stages for tasks.
 	Applications sched.Policy
 }
@@ -65,6 +68,9 @@ func New(o Options) sched.Policy {
 	p.victims.off, p.victims.bids = o.Without.lacks(WithoutEvictions), book.NewIndexes(o.Ties, o.Seed)
 	p.grants = grants{off: o.Without.lacks(WithoutGrants), users: &p.users, bids: book.NewIndexes(o.Ties, o.Seed)}
 	p.surcharges.grants = &p.grants
+	if o.Lifetimes != nil {
+		p.surcharges.outliving.nodes = &lifetime.Nodes{By: o.Lifetimes}
+	}
 	p.refine.off = o.Without.lacks(WithoutRefine)
 	p.surcharges.siblings.off = o.Without&(WithoutSiblings|WithoutWorth) != 0 // their price is in the unit of worth
 	p.moves = newMoves(o.Without&(WithoutEvictions|WithoutMoves|WithoutWorth) != 0)

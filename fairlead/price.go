@@ -40,12 +40,15 @@ type surcharges struct {
 	// onPrice is what a node with tasks costs, in hundredths of what all its room is worth.
 	onPrice int64
 	grants  *grants
+
+	outliving outliving
 }
 
 // learn takes in what changed.
 func (u *surcharges) learn(s *cluster.View, c *sched.Changed) {
 	u.input.Learn(s, c.All, c.Nodes)
 	u.siblings.learn(s, c)
+	u.outliving.learn(s, c)
 	u.tiered = u.tiered && !c.All
 	for _, n := range c.Nodes {
 		u.tiered = u.tiered || s.NodeLive(n) && s.NodeSpec(n).Tier > 0
@@ -122,10 +125,10 @@ func ofUse(s *cluster.View, n cluster.NodeID) (price worth.Price) {
 // none of its input; false if it pays nothing anywhere but for its siblings.
 func (u *surcharges) locate(s *cluster.View, t cluster.TaskID) (least worth.Price, some bool) {
 	u.siblings.locate(s, t)
-	bytes := u.input.Locate(s, t)
+	bytes, outlives := u.input.Locate(s, t), u.outliving.locate(s, t)
 	shape := s.Task(t).Shape
 	if !cluster.Soft(s, shape) {
-		return fetching(bytes, 0), bytes > 0
+		return fetching(bytes, 0), bytes > 0 || outlives
 	}
 	soft, known := cluster.SoftFloor(s, shape, softPrice, extentPrice)
 	if !known {
@@ -136,7 +139,7 @@ func (u *surcharges) locate(s *cluster.View, t cluster.TaskID) (least worth.Pric
 
 // ofTask is what the task that was located last pays on the node beyond what others do.
 func (u *surcharges) ofTask(s *cluster.View, t cluster.TaskID, n cluster.NodeID) worth.Price {
-	return fetching(u.input.From(n)) + ofSoft(s, t, n) + u.siblings.price(n)
+	return fetching(u.input.From(n)) + ofSoft(s, t, n) + u.siblings.price(n) + u.outliving.price(n)
 }
 
 // fetching is what it costs to fetch so much.

@@ -9,6 +9,7 @@ import (
 	"fairlead.dev/fairlead/constraint/lane"
 	"fairlead.dev/fairlead/fairlead"
 	"fairlead.dev/fairlead/sched"
+	"fairlead.dev/fairlead/sched/lifetime"
 )
 
 // united is the policy that the project is named after.
@@ -16,7 +17,7 @@ func united() Info {
 	return Info{
 		Name: "fairlead", What: "by promise, priority and share; where least is lost of what others may ask for; evicts lower ranks",
 		From: "all five papers; specification of the unified policy", Family: Queue, Evicts: true, PricesNodes: true, PricesCompany: true, ProgramsBeside: true,
-		Options: []Option{TieBreak(), without(), nodePrice()},
+		Options: []Option{TieBreak(), without(), nodePrice(), lifetimes()},
 		Make: func(o Options) (sched.Policy, error) {
 			off, _ := fairlead.ParseWithout(o.Own[withoutName])
 			apps := bySearch(o.Seed)
@@ -24,7 +25,11 @@ func united() Info {
 			apps.Every = interval                                              // rounds come with each event here, and a search takes a second
 			apps.Repair, apps.RepairTicks = repairing(o.Programs), searchTicks // beside the core there is time for both
 			price, _ := strconv.ParseInt(o.Own[nodePriceName], 10, 64)
-			return fairlead.New(fairlead.Options{Seed: o.Seed, Ties: o.Ties, Without: off, NodePrice: price, Applications: lane.New(apps)}), nil
+			asked := fairlead.Options{Seed: o.Seed, Ties: o.Ties, Without: off, NodePrice: price, Applications: lane.New(apps)}
+			if name := o.Own[lifetimesName]; name != "" {
+				asked.Lifetimes, _ = lifetime.Named(name)
+			}
+			return fairlead.New(asked), nil
 		},
 	}
 }

@@ -1,8 +1,11 @@
 package policies
 
 import (
+	"strings"
+
 	"fairlead.dev/fairlead/queue"
 	"fairlead.dev/fairlead/sched"
+	"fairlead.dev/fairlead/sched/lifetime"
 )
 
 // This file lists the policies of the family queue.
@@ -12,13 +15,17 @@ import (
 func queues() []Info {
 	var all []Info
 	for _, p := range queue.Policies() {
+		options := []Option{TieBreak()}
+		if p.AsksLifetimes {
+			options = append(options, lifetimes())
+		}
 		all = append(all, Info{
 			Name: p.Name, What: p.What, From: p.From, Family: Queue, Ties: p.Ties, Evicts: p.Evicts, TakesTurns: p.TakesTurns, PricesNodes: p.PricesNodes, PricesCompany: p.PricesCompany, When: p.When,
-			Options: []Option{TieBreak()},
+			Options: options,
 			Make: func(o Options) (sched.Policy, error) {
 				return queue.New(p.Name, queue.Options{
 					Seed: o.Seed, Ties: o.Ties, Typical: o.Typical,
-					SLA:     o.SLA,
+					SLA: o.SLA, Lifetimes: o.Own[lifetimesName],
 					ECSched: queue.ECSched{Window: o.Batch.Window, Placements: o.Batch.Placements, Keep: o.Batch.Keep},
 				})
 			},
@@ -26,3 +33,16 @@ func queues() []Info {
 	}
 	return all
 }
+
+const lifetimesName = "lifetimes"
+
+// lifetimes is the option of who says how long tasks will run.
+func lifetimes() Option {
+	return Option{
+		Name: lifetimesName, Values: lifetime.Names(), Useless: "asks how long tasks will run; nilas, lava and fairlead do",
+		Help: "place tasks beside those that leave no sooner, going by " + strings.Join(lifetime.Names(), ", ") + ": how long those like them live on, read anew as they do; their mean; or the truth. Unless given fairlead does not, and nilas and lava go by the first",
+	}
+}
+
+// Foretold reports whether a policy of these settings is to be told how long tasks will run.
+func Foretold(s Settings) bool { return s[lifetimesName] == lifetime.Truth }

@@ -63,6 +63,7 @@ type work struct {
 	cpu, mem int64
 	priority int32
 	class    cluster.ClassID
+	lasts    cluster.Time
 }
 
 // task submits a task; each user has one job.
@@ -82,7 +83,7 @@ func (l *lab) task(w work) cluster.TaskID {
 	}
 	t := cluster.TaskID(l.tasks.Take())
 	l.seq++
-	l.pending = append(l.pending, cluster.TaskSubmitted{Task: t, Seq: l.seq, Job: job, Shape: shape, Class: w.class, Priority: w.priority})
+	l.pending = append(l.pending, cluster.TaskSubmitted{Task: t, Seq: l.seq, Job: job, Shape: shape, Class: w.class, Priority: w.priority, Lasts: w.lasts})
 	return t
 }
 

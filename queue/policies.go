@@ -3,11 +3,13 @@ package queue
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	"fairlead.dev/fairlead/cluster"
 	"fairlead.dev/fairlead/queue/fragmentation"
 	"fairlead.dev/fairlead/sched"
 	"fairlead.dev/fairlead/sched/book"
+	"fairlead.dev/fairlead/sched/lifetime"
 )
 
 // Options are what a run may choose about a policy.
@@ -21,6 +23,8 @@ type Options struct {
 	ECSched ECSched
 	// SLA is what the policy sla orders its queue by.
 	SLA SLA
+	// Lifetimes is what says how long tasks will run, one of lifetime.Names; empty is the first of them.
+	Lifetimes string
 }
 
 // Info describes a policy to people.
@@ -39,6 +43,8 @@ type Info struct {
 	PricesNodes bool
 	// PricesCompany says the same of nodes that do not offer the company that soft constraints ask for.
 	PricesCompany bool
+	// AsksLifetimes says that the policy goes by how long tasks will run (Options.Lifetimes).
+	AsksLifetimes bool
 	// When is the trigger that the policy wants where nothing else is asked for.
 	When sched.Trigger
 	make func(Options) sched.Policy
@@ -47,7 +53,7 @@ type Info struct {
 // Policies lists the policies of this package in the order in which people
 // should meet them.
 func Policies() []Info {
-	return slices.Concat(packers(), promised(), baselines(), onGPUs())
+	return slices.Concat(packers(), timed(), promised(), baselines(), onGPUs())
 }
 
 // packers are the policies for kinds that only add up.
@@ -118,6 +124,21 @@ func packers() []Info {
 	}
 }
 
+// timed are the policies that decide by how long tasks will run.
+func timed() []Info {
+	const from = "LAVA, MLSys 2025, arXiv 2412.09840"
+	return []Info{
+		{
+			Name: "nilas", What: "first come, first served; where all leave at about the same time, then best fit", From: from,
+			AsksLifetimes: true, make: newStaying(false),
+		},
+		{
+			Name: "lava", What: "as nilas, and fills gaps on full nodes with tasks of a shorter class of lifetime", From: from,
+			AsksLifetimes: true, make: newStaying(true),
+		},
+	}
+}
+
 // promised are the policies that decide by the class of a task.
 func promised() []Info {
 	return []Info{
@@ -170,6 +191,9 @@ func New(name string, o Options) (sched.Policy, error) {
 		}
 		if err := o.SLA.Validate(); err != nil {
 			return nil, fmt.Errorf("policy %s: %w", name, err)
+		}
+		if _, ok := lifetime.Named(o.Lifetimes); !ok {
+			return nil, fmt.Errorf("policy %s: lifetimes: there are %s, and no %s", name, strings.Join(lifetime.Names(), ", "), o.Lifetimes)
 		}
 		if p.Ties != nil {
 			o.Ties = p.Ties(o.Ties)

@@ -1,6 +1,7 @@
 package queue_test
 
 import (
+	"strings"
 	"testing"
 
 	"fairlead.dev/fairlead/queue"
@@ -9,9 +10,11 @@ import (
 	"fairlead.dev/fairlead/sched/schedtest"
 )
 
-// TestScenarios runs the stories of testdata, where the lowest row breaks ties.
+// TestScenarios runs the stories of testdata, where the lowest row breaks ties. A policy may be told who says how long tasks
+// will run: "policy nilas lifetimes=oracle".
 func TestScenarios(t *testing.T) {
 	schedtest.RunScenarios(t, "testdata", func(name string) (sched.Policy, error) {
-		return queue.New(name, queue.Options{Ties: book.Lowest})
+		name, lifetimes, _ := strings.Cut(name, " lifetimes=")
+		return queue.New(name, queue.Options{Ties: book.Lowest, Lifetimes: lifetimes})
 	})
 }

@@ -94,7 +94,7 @@
 //	                 bytes and up to 3 nodes that hold it, [[67108864, 4, 9]]; account, of
 //	                 a task that another core knew: when it was submitted and first ran,
 //	                 how long it was waiting, starting or leaving, that since it first
-//	                 ran, and running
+//	                 ran, and running; lasts, how long a run of it will work, where somebody says
 //	ungated, gated   task, seq
 //	reshaped         task, seq, shape, priority
 //	found            task, seq, node, devices, grant; of devices, a bit for each
@@ -136,6 +136,6 @@
 //	2 to 6  lack protected, leaving, and vectors that are empty and not omitted, and have
 //	        replaced what is no UTF-8
 //	2 to 7  lack class_forgotten, and class as an event; they lack spec, loose, lenient, beside, given_up, never_preempts, stays,
-//	        prefers, usual, budget, budgets, guarded, spare, yields, service, disruption, gang, arriving and what goes with it, and lanes lack long_running and options, and have ties, solver and
+//	        prefers, usual, budget, budgets, guarded, spare, yields, service, disruption, gang, lasts, arriving and what goes with it, and lanes lack long_running and options, and have ties, solver and
 //	        migrations instead
 package recording

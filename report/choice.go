@@ -12,6 +12,8 @@ type Chosen struct {
 	// how many running tasks a round might move; empty and 0 are the default.
 	Solver     string `json:"solver,omitempty"`
 	Migrations Number `json:"migrations,omitempty"`
+	// Lifetimes is who said how long tasks would run, of a policy that asks.
+	Lifetimes string `json:"lifetimes,omitempty"`
 }
 
 // Choice is an option of policies in results.
@@ -34,12 +36,13 @@ func Choices() []Choice {
 			}
 			return strconv.Itoa(int(c.Migrations))
 		}, "0", "0"},
+		{"lifetimes", "Lifetimes", func(c *Chosen) string { return c.Lifetimes }, "", "none"},
 	}
 }
 
 // Choose has the setup say what was chosen about the policy, by the names of options.
 func Choose(s *Setup, chosen map[string]string) {
-	s.TieBreak, s.Solver = chosen["tie_break"], chosen["solver"]
+	s.TieBreak, s.Solver, s.Lifetimes = chosen["tie_break"], chosen["solver"], chosen["lifetimes"]
 	migrations, _ := strconv.Atoi(chosen["migrations"])
 	s.Migrations = Number(migrations)
 }

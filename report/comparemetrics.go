@@ -88,6 +88,12 @@ func metricsOf(runs []*Run) []metric {
 			return f.Final, ok
 		}})
 	}
+	metrics = append(metrics, metric{"nodes_empty", InShares, NeitherBetter, func(r *Run) (Number, bool) {
+		if r.NodesEmpty == nil {
+			return 0, false
+		}
+		return *r.NodesEmpty, true
+	}})
 	metrics = append(metrics, unservedMetrics(runs)...)
 	metrics = append(metrics, moveMetrics(runs)...)
 	metrics = append(metrics, readMetrics()...)

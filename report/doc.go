@@ -11,11 +11,11 @@
 // A file holds one object, read back by ReadJSON:
 //
 //	{"version": 1, "spec": {...}, "runs": [{
-//	  "policy", "tie_break", "cluster", "workload", "data", "seed", "until_s",
+//	  "policy", "tie_break", "lifetimes", "cluster", "workload", "data", "seed", "until_s",
 //	  "speedup", "overcommit", "initial", "overheads", "evicted_work",
 //	  "heartbeat_s", "watchdog_s", "long_running", "planner_time", "usage",
 //	  "faults", "certain",
-//	  "nodes", "nodes_active", "nodes_overfull", "simulated_s", "interrupted", "notes",
+//	  "nodes", "nodes_active", "nodes_empty", "nodes_overfull", "simulated_s", "interrupted", "notes",
 //	  "tasks": {"submitted", "placed", "finished", "failed", "killed", "superseded",
 //	    "running", "pending", "unplaceable", "preempted", "migrated", "evicted",
 //	    "without_placement", "evictions_refused"},
@@ -48,7 +48,7 @@
 // The text is a function of the data, byte for byte: maps are sorted by key
 // and numbers rounded to six decimals, which is a microsecond. There is no
 // null, NaN or infinity. Lists of numbers stand on one line. A distribution or
-// curve without samples is left out, and so are "spec", "notes", "wall_s", "examples", "pending", "certain", the names
+// curve without samples is left out, and so are "spec", "notes", "wall_s", "examples", "pending", "certain", "nodes_empty", the names
 // from "reads" to "sample", and those from "tie_break" to "faults", but for
 // "seed", when they are 0 or empty; those from "target" to "penalties" are there in
 // classes with a target alone; every other name is always there, and a map

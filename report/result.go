@@ -31,6 +31,9 @@ type Run struct {
 	// NodesActive is the number of nodes that held at least one task at the
 	// end.
 	NodesActive int `json:"nodes_active"`
+	// NodesEmpty is the share of the time of live nodes in which they held no task; nil in results of versions
+	// of fairlead that did not record it.
+	NodesEmpty *Number `json:"nodes_empty,omitempty"`
 	// NodesOverfull is the number of live nodes over their limit at the end.
 	NodesOverfull int `json:"nodes_overfull"`
 	// Simulated is the simulated time from the start to the end, in seconds.

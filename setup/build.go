@@ -154,6 +154,7 @@ func (p *Plan) Config(r Run, source Opened, e Env) (sim.Config, error) {
 	config.Until = p.Until(source.End)
 	config.Setup = p.Setup(&r, config.Until)
 	config.World.Seed = r.Seed
+	config.World.Foretells = slices.ContainsFunc(p.deciding(&r), func(q *Policy) bool { return policies.Foretold(q.Options) })
 	config.Stop = e.Stop
 	return config, nil
 }

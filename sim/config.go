@@ -94,8 +94,11 @@ type World struct {
 	Overheads Overheads
 	// KeepWork says that what an evicted task has done is not lost, whatever its class says.
 	KeepWork bool
-	Usage    Usage
-	Faults   Faults
+	// Foretells says that the core is told of each task how long a run of it will work, as no real world knows: the
+	// bound of what lifetimes can be of use for.
+	Foretells bool
+	Usage     Usage
+	Faults    Faults
 }
 
 // Overheads are samples of how long an allocation takes: Hot where the task

@@ -26,7 +26,7 @@ func (b *tasks) submitCopies(r incoming, shape cluster.ShapeID, input []cluster.
 		j.copies = append(j.copies, row)
 		t := &b.list[row]
 		t.copy = i + 1
-		emit(cluster.TaskSubmitted{Task: row, Seq: t.seq, Job: j.row, Shape: shape, Class: t.service, Priority: r.Priority, Gated: r.Gate != "" || r.Foreign != "", Input: input})
+		emit(cluster.TaskSubmitted{Task: row, Seq: t.seq, Job: j.row, Shape: shape, Class: t.service, Priority: r.Priority, Gated: r.Gate != "" || r.Foreign != "", Input: input, Lasts: b.foretold(r.Task)})
 	}
 	b.live[taskKey{r.Job, r.Index}] = j.copies[0]
 	return j

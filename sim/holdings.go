@@ -1,16 +1,19 @@
 package sim
 
-import "fairlead.dev/fairlead/cluster"
+import (
+	"fairlead.dev/fairlead/cluster"
+	"fairlead.dev/fairlead/internal/wide"
+	"fairlead.dev/fairlead/report"
+)
 
 // This file counts what the tasks of each class hold, how many hold anything,
-// and how many nodes have a task. It goes by the change log of the core's state,
+// and how many nodes have a task, now and over time. It goes by the change log of the core's state,
 // so that the work is in proportion to what changed, and the book is the core's
 // own: reserved room counts as held, as it does in report.Allocation. Runs
 // that began after they were given up are nobody's, and not counted.
 
 // holdings are sums over what takes room.
 type holdings struct {
-	bystander
 	tasks       *tasks
 	by          []cluster.Vector // what is held, by class
 	seen        []bool           // by class: it has held something
@@ -18,6 +21,7 @@ type holdings struct {
 	active      []bool           // by node row: it is in use
 	running     int              // tasks that hold room, but for foreign ones
 	nodesActive int
+	empty, live wide.Number // nodes × µs: of those that had no task, and of all
 }
 
 // holding is what one task is known to hold.
@@ -46,6 +50,14 @@ func (h *holdings) advance(s *span) {
 	for n := range s.nodes() {
 		h.lookAtNode(s.state, n)
 	}
+	live, spent := int64(s.state.Totals().Nodes), int64(s.to-s.from)
+	h.live = h.live.Plus(wide.Product(live, spent))
+	h.empty = h.empty.Plus(wide.Product(live-int64(h.nodesActive), spent))
+}
+
+// result is which part of their time nodes had no task.
+func (h *holdings) result(_ *span, r *report.Run) {
+	r.NodesEmpty = new(report.Ratio(h.empty.Float(), h.live.Float()))
 }
 
 // lookAtTask brings the sums up to date with what the task holds.

@@ -55,7 +55,7 @@ func newSimulation(cfg Config) (*simulation, error) {
 		return nil, err
 	}
 	s := &simulation{cfg: cfg, nodes: newNodes(kinds, cfg.Overcommit), tasks: newTasks(cfg.Classes)}
-	s.tasks.beside = cfg.Beside
+	s.tasks.beside, s.tasks.foretells = cfg.Beside, cfg.World.Foretells
 	s.measures = newMeasures(&s.cfg, &s.nodes, &s.tasks, services)
 	classes := cfg.Classes.Rows()
 	for i := range classes {

@@ -17,15 +17,16 @@ import (
 // tasks is the world's own book of jobs and tasks: which row stands for which
 // task of the trace, and what it has physically done.
 type tasks struct {
-	rows    cluster.Rows
-	jobRows cluster.Rows
-	list    []task // by row
-	live    map[taskKey]cluster.TaskID
-	jobs    map[uint64]*job
-	seq     cluster.Seq
-	classes *class.Table
-	beside  bool            // the workload is of two sources
-	retired []cluster.JobID // job rows that are free once the core was told
+	rows      cluster.Rows
+	jobRows   cluster.Rows
+	list      []task // by row
+	live      map[taskKey]cluster.TaskID
+	jobs      map[uint64]*job
+	seq       cluster.Seq
+	classes   *class.Table
+	beside    bool            // the workload is of two sources
+	foretells bool            // the core is told how long tasks will run
+	retired   []cluster.JobID // job rows that are free once the core was told
 	shapes
 }
 
@@ -278,8 +279,16 @@ func (b *tasks) submit(r incoming, shape cluster.ShapeID, input []cluster.Block,
 	row := b.enter(j, r, shape, now)
 	b.live[key] = row
 	t := &b.list[row]
-	emit(cluster.TaskSubmitted{Task: row, Seq: t.seq, Job: j.row, Shape: shape, Class: t.service, Priority: r.Priority, Gated: r.Gate != "" || r.Foreign != "", Input: input})
+	emit(cluster.TaskSubmitted{Task: row, Seq: t.seq, Job: j.row, Shape: shape, Class: t.service, Priority: r.Priority, Gated: r.Gate != "" || r.Foreign != "", Input: input, Lasts: b.foretold(r.Task)})
 	return row
+}
+
+// foretold is what the core is told of how long a run of the task will work: with the least that it asks for, of one that takes more or less.
+func (b *tasks) foretold(r *trace.Task) cluster.Time {
+	if !b.foretells {
+		return 0
+	}
+	return max(r.Work, 1) // 0 is that nobody says
 }
 
 // gangOf is how many of the task's job are placed together or not at all; what another scheduler places is none of our business.

@@ -48,6 +48,7 @@ type IndexID struct {
 	Victims  bool
 	Grant    int64 // of sla: what is given of the first kind
 	Tier     int32 // of fairlead: what was promised
+	Stay     int32 // of nilas and lava: how long the task will run, in bins
 }
 
 // maxLeaves bounds the memory of indexes, at 9 bytes a leaf: where there are more, the half that

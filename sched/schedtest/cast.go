@@ -303,6 +303,10 @@ func (s *story) jobEvent(a *args, events []cluster.Event) ([]cluster.Event, erro
 	if err != nil {
 		return nil, err
 	}
+	lasts, err := a.moment("lasts", 0)
+	if err != nil {
+		return nil, err
+	}
 	gang, err := a.integer("gang", 0)
 	if err != nil {
 		return nil, err
@@ -332,7 +336,7 @@ func (s *story) jobEvent(a *args, events []cluster.Event) ([]cluster.Event, erro
 		full := fmt.Sprintf("%s/%d", name, job.tasks)
 		s.tasks[full], s.taskNames[s.seq], s.rowNames[task.row] = task, full, full
 		events = append(events, cluster.TaskSubmitted{
-			Task: task.row, Seq: s.seq, Job: job.row, Shape: shape, Class: class, Priority: int32(priority), Gated: gated, Input: input,
+			Task: task.row, Seq: s.seq, Job: job.row, Shape: shape, Class: class, Priority: int32(priority), Gated: gated, Input: input, Lasts: lasts,
 		})
 		job.tasks++
 	}

@@ -79,7 +79,7 @@ func (w *world) submitted(t *wTask) func() cluster.Event {
 			w.count["late copy"]++
 		}
 		return cluster.TaskSubmitted{
-			Task: t.row, Seq: t.seq, Job: t.job.row, Shape: t.shape, Gated: t.gated, Priority: int32(t.seq) % 3, Class: cluster.ClassID(t.job.row % 4), Input: t.input,
+			Task: t.row, Seq: t.seq, Job: t.job.row, Shape: t.shape, Gated: t.gated, Priority: int32(t.seq) % 3, Class: cluster.ClassID(t.job.row % 4), Input: t.input, Lasts: cluster.Time(t.seq%5) * cluster.Second,
 		}
 	}
 }

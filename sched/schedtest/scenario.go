@@ -94,11 +94,12 @@ import (
 //	usage NAME KIND=N…                     measured on the node; 0 of what is not named
 //	job NAME tasks=N KIND=N|N..N… [user=USER] [class=CLASS] [priority=N] [apart|per-node=N] [gated] [foreign] [yields=N]
 //	      [together] [first-ends] [long-running] [kept] [gang=N] [never-preempts] [stays] [tags=(TAG,…)] [require=(KEY=VALUE,…)]
-//	      [prefer=(WEIGHT:KEY=VALUE,…)] [input=(BYTES@NODE+NODE…,…)]
+//	      [prefer=(WEIGHT:KEY=VALUE,…)] [input=(BYTES@NODE+NODE…,…)] [lasts=TIME]
 //	                 N tasks: NAME/0, NAME/1, …; more of them if the job is there. Each reads all
 //	                 blocks of the input; a node that is not there has no replica. A weight below 0
 //	                 is of nodes where they would rather not be. 2..6 is
-//	                 a range; of a job with first-ends, the first that finishes ends the others; of one with
+//	                 a range; of a job with first-ends, the first that finishes ends the others; with lasts it is said how long
+//	                 a run works, whatever it then does; of a job with
 //	                 gang=N at least so many run, or none is placed; the first lane may evict foreign ones with yields=1
 //	change-job NAME [gang=N] [kept] [whole]  how many are placed together, and whether its runs are evicted, or all at once alone, from now on
 //	constraint NAME [subject=(TAG,…)] target=(TAG,…) [min=N] [max=N] group=GROUP [self-counted] [soft]
