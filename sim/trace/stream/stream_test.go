@@ -123,7 +123,7 @@ func TestBroken(t *testing.T) {
 		{``, `t.jsonl:1: want the header`},
 		{head, `t.jsonl:2: want a record {"t":...} below the header: unexpected EOF`},
 		{"{}\n", `t.jsonl:1:1: want the header {`},
-		{`{"fairlead":"trace","version":7,"new":0}`, `t.jsonl:1:31: want version 1 to 6 of the format, got "7,`},
+		{`{"fairlead":"trace","version":8,"new":0}`, `t.jsonl:1:31: want version 1 to 7 of the format, got "8,`},
 		{`{"fairlead":"trace","version":5,"kinds":[{"name":"cpu","unit":"","per_unit":0}]}`, `t.jsonl:1:78: want a kind with a name, and a per_unit of at least 1`},
 		{head + "nonsense", `t.jsonl:2:1: want a record {"t":...}, got "nonsense"`},
 		{head + `{"t":1.5,"lose":{"node":1}}`, `t.jsonl:2:6: want a time in microseconds, got "1.5`},
