@@ -33,7 +33,7 @@ const (
 
 func gfsExperiment() Experiment {
 	return Experiment{
-		Name: "gfs", What: "how often spot jobs are evicted whose runs are promised to last, and how long they wait",
+		Name: "gfs", What: "evictions and waiting of spot jobs whose runs are promised to last",
 		Paper: "GFS, ASPLOS 2026, abstract", Policies: []string{unitedName, firstCome}, setUp: setUpGFS,
 	}
 }
@@ -143,7 +143,7 @@ func concludeGFS(all []outcome, r *report.Reproduction) {
 	value := func(of func(*outcome) float64) func(*outcome) (report.Number, bool) {
 		return func(o *outcome) (report.Number, bool) { return report.Number(of(o)), true }
 	}
-	waited := func(o *outcome) float64 { return float64(spotOf(o).Waited) }
+	waited := func(o *outcome) float64 { return float64(spotOf(o).MeanWait) }
 	axis := report.Axis{Label: "promised, in minutes", Unit: report.InUnits, Log: true}
 	r.Figures = []report.Figure{
 		{Title: "Runs of spot jobs that were evicted", X: axis, Y: report.Axis{Label: "share of the runs", Unit: report.InShares}, Lines: points(all, value(evictedRuns))},

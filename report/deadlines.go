@@ -46,7 +46,7 @@ func writeLasting(text *bytes.Buffer, groups [][]Run, labels []label) {
 		{"PROMISED", of(InSeconds.show, func(l *Lasting) Number { return l.LeastRun })},
 		{"EVICTED", of(humanCount, func(l *Lasting) Number { return Number(l.EvictedRuns) })},
 		{"EARLY", of(humanCount, func(l *Lasting) Number { return Number(l.EvictedEarly) })},
-		{"WAITED", of(InSeconds.show, func(l *Lasting) Number { return l.Waited })},
+		{"WAITED", of(InSeconds.show, func(l *Lasting) Number { return l.MeanWait })},
 	})
 }
 

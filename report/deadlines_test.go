@@ -14,7 +14,7 @@ func TestDeadlines(t *testing.T) {
 	r.Classes = map[string]report.Class{
 		"gold":   {Submitted: 1},
 		"silver": {Submitted: 3, Deadlines: &report.Deadlines{Due: 4, KeptDeadlines: 3, Worth: 40, Gained: 35}},
-		"spot":   {Submitted: 3, Lasting: &report.Lasting{LeastRun: 3600, EvictedRuns: 7, Waited: 90}},
+		"spot":   {Submitted: 3, Lasting: &report.Lasting{LeastRun: 3600, EvictedRuns: 7, MeanWait: 90}},
 	}
 	for _, c := range []struct {
 		run  report.Run

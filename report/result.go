@@ -211,7 +211,7 @@ type Lasting struct {
 	LeastRun     Number `json:"least_run_s"`
 	EvictedRuns  int    `json:"evicted_runs"`  // told to leave, for other tasks or to run elsewhere
 	EvictedEarly int    `json:"evicted_early"` // of them, before they had lasted as promised
-	Waited       Number `json:"waited_s"`      // in the mean over its tasks, all times that one waited together
+	MeanWait     Number `json:"waited_s"`      // in the mean over its tasks, all times that one waited together
 }
 
 // Promise says how a class's target of availability was kept. Tasks that are there at the

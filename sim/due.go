@@ -105,6 +105,6 @@ func (l *lasting) result(class *cluster.Class) *report.Lasting {
 	}
 	return &report.Lasting{
 		LeastRun: report.Seconds(class.LeastRun), EvictedRuns: l.evicted, EvictedEarly: l.early,
-		Waited: report.Ratio(l.waited/float64(cluster.Second), float64(l.tasks)),
+		MeanWait: report.Ratio(l.waited/float64(cluster.Second), float64(l.tasks)),
 	}
 }

@@ -111,7 +111,7 @@ func TestLeastRun(t *testing.T) {
 				t.Errorf("%s, least run %v: %d spot tasks were preempted, want 1", policy, least, r.Classes["spot"].Preempted)
 			case least == 0 && got != nil:
 				t.Errorf("%s: %+v of a class that promises nothing", policy, got)
-			case least > 0 && gocmp.Diff(&report.Lasting{LeastRun: 30, EvictedRuns: 1, Waited: 50}, got) != "":
+			case least > 0 && gocmp.Diff(&report.Lasting{LeastRun: 30, EvictedRuns: 1, MeanWait: 50}, got) != "":
 				t.Errorf("%s: %+v, want one run evicted, none of them early, and 50 s waited", policy, got)
 			}
 		}

@@ -87,7 +87,7 @@ func Open(file string, o Options) (*gpujobs.Source, error) {
 			continue
 		}
 		f := formOf(row.SplitTabs(lines, line, longForm, shortForm))
-		j := read(&row, f, l, speeds)
+		j := readJob(&row, f, l, speeds)
 		if err = row.Err(); err == nil {
 			j.Pods = o.Whole(j.Pods[0])
 			l.Add(j)
@@ -99,8 +99,8 @@ func Open(file string, o Options) (*gpujobs.Source, error) {
 	}
 }
 
-// read reads a job; its one kind of pods is all of it.
-func read(row *trace.Row, f form, l *gpujobs.List, speeds map[string]float64) gpujobs.Job {
+// readJob reads a job; its one kind of pods is all of it.
+func readJob(row *trace.Row, f form, l *gpujobs.List, speeds map[string]float64) gpujobs.Job {
 	scale := gpujobs.Count(row, f.scale, "a scale factor from 1 on", gpujobs.MostGPUs)
 	if scale == 0 {
 		row.Fail(f.scale, "a scale factor from 1 on")

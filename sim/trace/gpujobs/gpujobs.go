@@ -247,7 +247,7 @@ func (s *Source) enough() int {
 	for i := range s.jobs {
 		j := &s.jobs[i]
 		for k := range j.Pods {
-			if p := &j.Pods[k]; p.Work != cluster.Never {
+			if p := &j.Pods[k]; p.Work > 0 && p.Work != cluster.Never {
 				e := ending{at: j.At + p.Work}
 				for d, q := range p.demand() {
 					e.frees[d] = float64(float64(q) * float64(p.Count))
@@ -267,6 +267,9 @@ func (s *Source) enough() int {
 			}
 		}
 		for k := range j.Pods {
+			if j.Pods[k].Work == 0 {
+				continue // it is gone at once
+			}
 			for d, q := range j.Pods[k].demand() {
 				now[d] += float64(float64(q) * float64(j.Pods[k].Count))
 			}

@@ -126,7 +126,7 @@ func TestSource(t *testing.T) {
 func TestLargeJob(t *testing.T) {
 	l := NewList(false)
 	o := Options{GPUs: 1}
-	l.Add(Job{Pods: o.Whole(Pods{GPU: MostGPUs * Device})})
+	l.Add(Job{Pods: o.Whole(Pods{GPU: MostGPUs * Device, Work: cluster.Hour})})
 	s := l.Source(o)
 	if len(s.jobs[0].Pods) != 1 || s.nodes != mostNodes {
 		t.Errorf("%d kinds of pods, %d nodes", len(s.jobs[0].Pods), s.nodes)
@@ -181,7 +181,7 @@ func FuzzDate(f *testing.F) {
 func TestFields(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "t.csv")
 	for _, c := range []struct{ text, want string }{
-		{"8.0,1.5,COMPLETED,a", "8 1500 false true a"},
+		{"8.0,0.4,COMPLETED,a", "8 400 false true a"},
 		{"2,2.5,FAILED,b", "2 3000 true true b"},
 		{"1048577,1,COMPLETED,a", "t.csv:2:1: want a number"},
 		{"1,1e9,COMPLETED,a", "t.csv:2:2: want GPUs"},
@@ -198,7 +198,7 @@ func TestFields(t *testing.T) {
 		err := trace.ReadTable(file, &l.Skips, trace.Header{Needed: []string{"n", "g", "s", "j"}}, func(c trace.Columns, row *trace.Row) error {
 			n, g := Count(row, c["n"], "a number", MostGPUs), Share(row, c["g"], "GPUs", 3)
 			fails, ended := State(row, c["s"])
-			got = fmt.Sprint(n, g, fails, ended, l.Name(row, c["j"]))
+			got = fmt.Sprintln(n, g, fails, ended, l.Name(row, c["j"]))
 			got = strings.Join(strings.Fields(got), " ")
 			return row.Err()
 		})

@@ -65,7 +65,7 @@ func TestBrokenJobLog(t *testing.T) {
 		{"[", "job 1 of the list: want a job", false},
 		{"[" + entry, "job 2 of the list: want a job, {\"jobid\": ..., \"attempts\": [...]}, or the end of the list: unexpected EOF", false},
 		{"[" + entry + ", 5]", "job 2 of the list: want a job", false},
-		{"[" + entry + ", {\"jobid\": \"" + strings.Repeat("x", mostJob) + "\"}]", "job 2 of the list: want a job", false},
+		{"[" + entry + ", {\"jobid\": \"" + strings.Repeat("x", 2*mostJob) + "\"}]", "job 2 of the list: want a job", false},
 		{"[" + strings.Replace(entry, "2017-10-07 01:11:39", "None", 1) + "," + entry + "]", "job 1 of the list, application_1506638472019_14199: want a date in submitted_time", true},
 		{"[" + strings.Replace(entry, "01:13:23", "01:12:00", 1) + "," + entry + "]", "want an end_time that is not before its start_time", true},
 	} {
