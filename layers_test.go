@@ -93,6 +93,14 @@ sim/trace/qos: cluster sim/trace
 sim/trace/openb: cluster queue/fragmentation sim/trace
 sim/trace/dlrm: cluster sim/trace
 sim/trace/swf: cluster sim/trace
+sim/trace/gpujobs: cluster sim/trace
+sim/trace/philly: cluster sim/trace sim/trace/gpujobs
+sim/trace/chronus: cluster sim/trace sim/trace/gpujobs
+sim/trace/helios: sim/trace sim/trace/gpujobs
+sim/trace/acme: sim/trace sim/trace/gpujobs
+sim/trace/gavel: cluster sim/trace sim/trace/gpujobs
+sim/trace/alibaba2020: cluster sim/trace sim/trace/gpujobs
+sim/trace/alibaba2026: cluster sim/trace sim/trace/gpujobs
 sim/trace/ecsched: cluster sim/trace
 sim/trace/kubernetes: cluster constraint constraint/kubernetes internal/manifest internal/nearest sim/trace
 sim/trace/place: cluster constraint constraint/request sim/trace
@@ -101,12 +109,12 @@ internal/kmeans:
 internal/kubedump:
 internal/mutants:
 sim/workload: cluster internal/heap internal/kmeans queue/fragmentation sim/trace
-setup: class cluster constraint/request flow ilp internal/document internal/nearest internal/unpack internal/wide mcmf policies policies/chosen queue/fragmentation recording report sched sim sim/trace sim/trace/azure2017 sim/trace/azure2020 sim/trace/dlrm sim/trace/ecsched sim/trace/google2011 sim/trace/kubernetes sim/trace/openb sim/trace/place sim/trace/qos sim/trace/stream sim/trace/swf sim/workload
+setup: class cluster constraint/request flow ilp internal/document internal/nearest internal/unpack internal/wide mcmf policies policies/chosen queue/fragmentation recording report sched sim sim/trace sim/trace/acme sim/trace/alibaba2020 sim/trace/alibaba2026 sim/trace/azure2017 sim/trace/azure2020 sim/trace/chronus sim/trace/dlrm sim/trace/ecsched sim/trace/gavel sim/trace/google2011 sim/trace/gpujobs sim/trace/helios sim/trace/kubernetes sim/trace/openb sim/trace/philly sim/trace/place sim/trace/qos sim/trace/stream sim/trace/swf sim/workload
 whatif: report
 advise: cluster report sched sim/trace
 timeline: cluster sched
 explain: cluster flow internal/nearest recording report sched
-experiment: class cluster constraint constraint/greedy constraint/planted constraint/request constraint/search fairlead internal/heap internal/nearest policies report sched sched/lifetime setup sim sim/trace sim/trace/dlrm sim/trace/ecsched sim/trace/google2011 sim/trace/openb sim/trace/place sim/trace/qos sim/workload
+experiment: class cluster constraint constraint/greedy constraint/planted constraint/request constraint/search fairlead internal/heap internal/nearest policies report sched sched/lifetime setup sim sim/trace sim/trace/dlrm sim/trace/ecsched sim/trace/google2011 sim/trace/gpujobs sim/trace/openb sim/trace/philly sim/trace/place sim/trace/qos sim/workload
 cli: *
 cmd/fairlead: cli
 `

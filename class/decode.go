@@ -91,6 +91,7 @@ func (d *decoder) class(v document.Value, place int, restart cluster.Time) Class
 		{Name: "restart", Read: func(v document.Value) { c.Restart = d.time(v) }},
 		{Name: "overhead_budget", Read: func(v document.Value) { c.Budget = d.share(v, 0, cluster.Whole) }},
 		{Name: "evicted", Read: func(v document.Value) { c.KeepsWork = d.kept(v) }},
+		{Name: "least_run", Read: func(v document.Value) { c.LeastRun = d.time(v) }},
 		{Name: "urgency", Read: level(&c.Urgency)},
 		{Name: "tier", Read: func(v document.Value) { c.Tier = d.level(v, append(Levels(), Tiers()...)) }},
 		{Name: "size", Read: level(&c.Size)},

@@ -181,7 +181,7 @@ func TestLoad(t *testing.T) {
 		{"sla", SLA(), ""},
 		{file, Google(), ""},
 		{"gogle", nil, `unknown table of classes "gogle"; did you mean google?`},
-		{"x", nil, `unknown table of classes "x"; there are google, sla, none`},
+		{"x", nil, `unknown table of classes "x"; there are google, sla, spot, none`},
 		{"none.yaml", nil, "cannot read the table of classes: open none.yaml"},
 	} {
 		got, err := Load(c.name)

@@ -35,6 +35,10 @@ const explained = `# Classes: what is promised to whom. A task has the class tha
 #   evicted          what becomes of what a task had done when it is evicted: lost or
 #                    kept; omitted: lost
 #
+# For all policies:
+#   least_run        a run is not evicted before it has lasted so long, as spot capacity
+#                    with a promised duration; omitted: at any time
+#
 # For policies by level, such as sla: premium (3), advanced (2) or best-effort (1).
 #   urgency          its place in the queue
 #   tier             which nodes it may use: high (3), average (2) or low (1); omitted: any
@@ -118,6 +122,9 @@ func (t *Table) encode(b *bytes.Buffer, i int) {
 	}
 	if c.KeepsWork {
 		line("evicted", "kept")
+	}
+	if c.LeastRun > 0 {
+		line("least_run", formatTime(c.LeastRun))
 	}
 	level := func(name string, l cluster.Level, names []string) {
 		if l > 0 {

@@ -26,6 +26,7 @@ func Presets() []Preset {
 	return []Preset{
 		{"google", "gold, silver and bronze by Google's priorities: availability of 1, 0.9 and 0.5 (QoS-driven scheduling, 2020)", Google},
 		{"sla", "premium, advanced and best-effort users: levels, tiers of nodes and replicas (SLA classes, 2018)", SLA},
+		{"spot", "jobs of high priority, and spot jobs, of which a run that has begun is not evicted for an hour (GFS, 2026)", Spot},
 		{"none", "one class, to which nothing was promised", None},
 	}
 }
@@ -89,6 +90,18 @@ func SLA() *Table {
 		row("premium", 0, 9, cluster.Premium),
 		row("advanced", 1, 2, cluster.Advanced),
 		row("best-effort", 2, math.MinInt32, cluster.BestEffort),
+	}}
+}
+
+// Spot is a table of guaranteed and of spot capacity (GFS, ASPLOS 2026): from priority 1 on tasks are to run all of the
+// time, and those below have what is left over, each run for an hour at least once it has begun. GFS
+// promises spot tasks a duration; that it is an hour, and nothing else, is ours.
+func Spot() *Table {
+	hp := cluster.Class{Name: "hp", Availability: cluster.Whole, Margin: 30 * cluster.Second}
+	spot := cluster.Class{Name: "spot", Importance: 1, LeastRun: cluster.Hour}
+	return &Table{Credits: Credits(), Classes: []Class{
+		{Class: hp, From: 1, Price: PriceOf(&hp)},
+		{Class: spot, From: math.MinInt32, Price: PriceOf(&spot)},
 	}}
 }
 

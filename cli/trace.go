@@ -85,6 +85,12 @@ func describeConstraints(line func(name, format string, a ...any), d *trace.Desc
 	if d.LongRunning > 0 {
 		line("long-running", "%s of tasks", percent(d.LongRunning, d.Tasks))
 	}
+	if d.Gangs > 0 {
+		line("gangs", "%s of tasks", percent(d.Gangs, d.Tasks))
+	}
+	if d.Due > 0 {
+		line("deadlines", "%s of tasks", percent(d.Due, d.Tasks))
+	}
 }
 
 // describe prints a description as two columns.

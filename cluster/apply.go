@@ -260,7 +260,7 @@ func (s *State) jobSubmitted(e JobSubmitted) error {
 	}
 	s.log.made[Jobs]++
 	s.job = grown(s.job, int(e.Job))
-	s.job[e.Job] = Job{Name: e.Name, User: e.User, Foreign: e.Foreign, Yields: e.Yields, Together: e.Together, FirstEnds: e.FirstEnds, LongRunning: e.LongRunning, Loose: e.Loose, Service: e.Service || e.LongRunning, Disruption: e.Disruption, Gang: e.Gang, Live: true}
+	s.job[e.Job] = Job{Name: e.Name, User: e.User, Foreign: e.Foreign, Yields: e.Yields, Together: e.Together, FirstEnds: e.FirstEnds, LongRunning: e.LongRunning, Loose: e.Loose, Service: e.Service || e.LongRunning, Disruption: e.Disruption, Gang: e.Gang, Due: e.Due, Live: true}
 	s.log.note(Jobs, uint32(e.Job))
 	return nil
 }

@@ -50,6 +50,9 @@ type Class struct {
 	Budget Share
 	// KeepsWork says that what an evicted task has done is not lost.
 	KeepsWork bool
+	// LeastRun is for how long a run is promised to go on once it has been sent out and begun: it is not evicted
+	// before.
+	LeastRun Time
 
 	// Urgency orders the queue, Tier is the reputation of the nodes it may use, Size
 	// is how much of a node it gets, and Redundancy how much it is worth to have
@@ -140,6 +143,8 @@ func (c *Class) check() error {
 	switch {
 	case c.Margin < 0 || c.Margin > mostMargin || c.Restart < 0 || c.Restart > mostMargin:
 		return fmt.Errorf("margin %v and restart %v, want 0 to %v", c.Margin, c.Restart, mostMargin)
+	case c.LeastRun < 0 || c.LeastRun > mostMargin:
+		return fmt.Errorf("least run %v, want 0 to %v", c.LeastRun, mostMargin)
 	case c.Replicas < 0:
 		return fmt.Errorf("%d replicas, want 0 or more", c.Replicas)
 	}

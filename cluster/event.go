@@ -107,6 +107,7 @@ type (
 		Service     bool
 		Disruption  Disruption
 		Gang        int32
+		Due         Time
 	}
 
 	// JobChanged says anew how the runs of a job may be evicted, and how many of its tasks are placed together or not at all; what has a

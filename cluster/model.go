@@ -123,7 +123,9 @@ type Job struct {
 	// Disruption says how the job's runs may be evicted.
 	Disruption Disruption
 	// Gang is how many of the job's tasks are to run, or none is placed; 0 and 1 are no gang. See gang.go.
-	Gang    int32
+	Gang int32
+	// Due is when all of the job is to be done; 0 where nobody says.
+	Due     Time
 	Live    bool
 	Tasks   int32    // live tasks
 	apart   bool     // some task of it has, or had, a shape with a PerNode

@@ -62,8 +62,48 @@ func leaves(v *View, t TaskID) Refusal {
 		return Refusal{Code: Protected, Need: int64(Never), Have: int64(v.now)}
 	case task.rare != nil && task.rare.protection.Until > v.now && (task.rare.protection.But == 0 || task.rare.protection.But != v.asked.by):
 		return Refusal{Code: Protected, Need: int64(task.rare.protection.Until), Have: int64(v.now)}
+	case task.Phase == Starting && v.classes.rows[task.Class].LeastRun > 0: // it is yet to begin, and then is to last
+		return Refusal{Code: Protected, Need: int64(later(v.now, v.classes.rows[task.Class].LeastRun)), Have: int64(v.now)}
 	}
 	return Refusal{}
+}
+
+// later is a moment so much after another; Never where there is none.
+func later(at, by Time) Time { return at + min(by, Never-at) }
+
+// promised is until when the class of a task that runs promises its run to go on; 0 if it does not.
+func (v *View) promised(task *Task) Time {
+	if least := v.classes.rows[task.Class].LeastRun; least > 0 && task.Phase == Running {
+		return later(task.Account.Since, least)
+	}
+	return 0
+}
+
+// lasts protects a run that has begun for as long as its class promises.
+func (s *State) lasts(t TaskID) {
+	task := &s.task[t]
+	until, p := s.promised(task), task.Protection()
+	if until <= s.now || p.But == 0 && p.Until >= until {
+		return
+	}
+	s.protect(t, Protection{Until: until, Reason: leastRun(&s.classes.rows[task.Class])})
+}
+
+// leastRun is the reason of a run that is to last for people.
+func leastRun(class *Class) string {
+	return "its class " + class.Name + " promises that a run lasts " + class.LeastRun.String()
+}
+
+// protect replaces what is said of the task's run; a protection that is over is none.
+func (s *State) protect(t TaskID, p Protection) {
+	task := &s.task[t]
+	r := rare{grant: task.Grant(), next: task.nextGrant(), guards: GuardsOf(&s.View, t)}
+	s.protected.drop(t)
+	if p.Until > s.now {
+		r.protection = p
+		s.protected.add(t, p.Until)
+	}
+	task.setRare(r)
 }
 
 // ProtectedRun is a task whose run is protected, and until when.
@@ -133,13 +173,11 @@ func (s *State) taskProtected(e TaskProtected) error {
 	if p := task.Protection(); e.But > 0 && p.But == 0 && p.Until > s.now {
 		return nil // nobody may evict it
 	}
-	r := rare{grant: task.Grant(), next: task.nextGrant(), guards: GuardsOf(&s.View, e.Task)}
-	s.protected.drop(e.Task)
-	if e.Until > s.now {
-		r.protection = Protection{Until: e.Until, Reason: e.Reason, But: e.But}
-		s.protected.add(e.Task, e.Until)
+	p := Protection{Until: e.Until, Reason: e.Reason, But: e.But}
+	if until := s.promised(task); until > s.now && until > e.Until { // that holds, whatever else does
+		p = Protection{Until: until, Reason: leastRun(&s.classes.rows[task.Class])}
 	}
-	task.setRare(r)
+	s.protect(e.Task, p)
 	s.noteNode(task.Node)
 	s.noteTask(e.Task)
 	return nil

@@ -64,6 +64,7 @@ type work struct {
 	priority int32
 	class    cluster.ClassID
 	lasts    cluster.Time
+	due      cluster.Time // of the user's job
 }
 
 // task submits a task; each user has one job.
@@ -72,7 +73,7 @@ func (l *lab) task(w work) cluster.TaskID {
 	if !known {
 		job = cluster.JobID(len(l.jobs))
 		l.jobs[w.user] = job
-		l.pending = append(l.pending, cluster.JobSubmitted{Job: job, Name: w.user, User: w.user})
+		l.pending = append(l.pending, cluster.JobSubmitted{Job: job, Name: w.user, User: w.user, Due: w.due})
 	}
 	key := fmt.Sprint(w.cpu, w.mem)
 	shape, known := l.shapes[key]

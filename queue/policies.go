@@ -112,6 +112,10 @@ func packers() []Info {
 			make: measured(func(by *offers) (Order, Score) { return decreasing(by), bestFit(by) }),
 		},
 		{
+			Name: "edf", What: "the task whose job is due first; the node left with least", From: "earliest deadline first, Liu and Layland 1973; a baseline of Chronus, SoCC 2021",
+			make: measured(func(by *offers) (Order, Score) { return ByDeadline, bestFit(by) }),
+		},
+		{
 			Name: "sparrow", What: "probes 2 random nodes a task, binds where room appears first",
 			From: "Sparrow, SOSP 2013: batch sampling, late binding",
 			make: func(o Options) sched.Policy { return newSparrow(o) },

@@ -295,6 +295,8 @@ func rivals(t *testing.T, name string, o Options) (sched.Policy, *rival) {
 		slow.order, slow.score = decreasing(known), AnyScore
 	case "bfd":
 		slow.order, slow.score = decreasing(known), bestFit(known)
+	case "edf":
+		slow.order, slow.score = ByDeadline, bestFit(known)
 	case "gpu-bestfit":
 		slow.order, slow.score, slow.measure = FirstCome, devices.bestFit, devices
 	case "gpu-packing":

@@ -100,6 +100,25 @@ func TestPacking(t *testing.T) {
 	}
 }
 
+// TestDeadlines: who is due first comes first, whoever came first, and who is not due comes last; where room is left over, it is theirs.
+func TestDeadlines(t *testing.T) {
+	l := newLab(t, policyNamed(t, "edf"))
+	l.node(4, 4)
+	free := l.task(work{user: "a", cpu: 2, mem: 2})
+	late := l.task(work{user: "b", cpu: 3, mem: 3, due: 2 * cluster.Hour})
+	soon := l.task(work{user: "c", cpu: 2, mem: 2, due: cluster.Hour})
+	l.step()
+	l.wantOn(soon, 0)
+	l.wantOn(late, cluster.NoNode) // it is next, and does not fit
+	l.wantOn(free, 0)
+	l.end(free)
+	l.end(soon)
+	again := l.task(work{user: "d", cpu: 2, mem: 2, due: 3 * cluster.Hour})
+	l.step()
+	l.wantOn(late, 0)
+	l.wantOn(again, cluster.NoNode)
+}
+
 // TestVictims checks the rule of specs/qos.md §7 one clause at a time. Nodes
 // have 10 of each kind; the preemptor has priority 9.
 func TestVictims(t *testing.T) {

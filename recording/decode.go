@@ -66,6 +66,7 @@ type wireProtection struct {
 	Never      bool         `json:"never_preempts,omitempty"`
 	Stays      bool         `json:"stays,omitempty"`
 	Gang       int32        `json:"gang,omitempty"`
+	Due        cluster.Time `json:"due,omitempty"`
 
 	Usual   uint32           `json:"usual,omitempty"`
 	Prefers []wirePreference `json:"prefers,omitempty"`
@@ -241,7 +242,7 @@ func (w *wireEvent) event() cluster.Event {
 	case "budget":
 		return cluster.BudgetChanged{Budget: cluster.BudgetID(*w.Budget), Spare: w.Spare}
 	case "job":
-		return cluster.JobSubmitted{Job: cluster.JobID(*w.Job), Name: string(w.Name), User: string(w.User), Foreign: w.Foreign, Yields: w.Yields, Together: w.Together, FirstEnds: w.FirstEnds, LongRunning: w.LongRunning, Loose: w.Loose, Service: w.Service, Disruption: disruptionOf(w.Disruption), Gang: w.Gang}
+		return cluster.JobSubmitted{Job: cluster.JobID(*w.Job), Name: string(w.Name), User: string(w.User), Foreign: w.Foreign, Yields: w.Yields, Together: w.Together, FirstEnds: w.FirstEnds, LongRunning: w.LongRunning, Loose: w.Loose, Service: w.Service, Disruption: disruptionOf(w.Disruption), Gang: w.Gang, Due: w.Due}
 	case "job_changed":
 		return cluster.JobChanged{Job: cluster.JobID(*w.Job), Disruption: disruptionOf(w.Disruption), Gang: w.Gang}
 	case "job_forgotten":

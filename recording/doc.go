@@ -5,7 +5,7 @@
 // A Recorder stands before a sched.Core, has its methods, and hands each call
 // to a Writer; whoever makes the calls otherwise hands them to Writer.Append. Replay feeds a recording to a fresh core and compares.
 //
-// # The format, version 8
+// # The format, version 9
 //
 // A recording is one or more files, each an epoch that stands for itself: a
 // new leader, a full file and a new set of resource kinds all begin with a
@@ -15,7 +15,7 @@
 //
 // The first line is the header. (Lines are broken here only to be shown.)
 //
-//	{"fairlead": "recording", "version": 8, "comment": "fairlead-scheduler in kube-system",
+//	{"fairlead": "recording", "version": 9, "comment": "fairlead-scheduler in kube-system",
 //	  "origin": "2026-11-21T13:45:20Z",
 //	  "kinds": [{"name": "cpu", "unit": "cores", "per_unit": 1000}],
 //	  "classes": [{"name": "gold", "importance": 1}],
@@ -87,7 +87,7 @@
 //	                 header has
 //	class_forgotten  class
 //	solver_ready     that of integer programs may be asked from now on
-//	job              job, name, user, foreign, yields, together, first_ends, long_running, loose, service, disruption, gang
+//	job              job, name, user, foreign, yields, together, first_ends, long_running, loose, service, disruption, gang, due
 //	job_changed      job, disruption, gang
 //	job_forgotten    job
 //	task             task, seq, job, shape, class, priority, gated, input: of each block its
@@ -127,7 +127,7 @@
 // # Versions
 //
 // Names that are not listed are errors. The version changes when a name is added, goes or
-// changes its meaning. Versions 2 to 7 are read, too:
+// changes its meaning. Versions 2 to 8 are read, too:
 //
 //	2       lacks usage, together and input
 //	2 to 3  lack won
@@ -138,4 +138,5 @@
 //	2 to 7  lack class_forgotten, and class as an event; they lack spec, loose, lenient, beside, given_up, never_preempts, stays,
 //	        prefers, usual, budget, budgets, guarded, spare, yields, service, disruption, gang, lasts, arriving and what goes with it, and lanes lack long_running and options, and have ties, solver and
 //	        migrations instead
+//	2 to 8  lack least_run of classes and due of jobs
 package recording

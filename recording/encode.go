@@ -48,7 +48,7 @@ func (x *encoder) event(e cluster.Event) bool {
 	case cluster.SolverReady:
 		x.open("solver_ready")
 	case cluster.JobSubmitted:
-		x.open("job").text("name", e.Name).number("job", uint64(e.Job)).text("user", e.User).flag("foreign", e.Foreign).flag("together", e.Together).flag("first_ends", e.FirstEnds).flag("long_running", e.LongRunning).flag("service", e.Service).flag("loose", e.Loose).text("disruption", disruptionWord(e.Disruption)).signed("gang", int64(e.Gang)).signed("yields", int64(e.Yields))
+		x.open("job").text("name", e.Name).number("job", uint64(e.Job)).text("user", e.User).flag("foreign", e.Foreign).flag("together", e.Together).flag("first_ends", e.FirstEnds).flag("long_running", e.LongRunning).flag("service", e.Service).flag("loose", e.Loose).text("disruption", disruptionWord(e.Disruption)).signed("gang", int64(e.Gang)).signed("yields", int64(e.Yields)).signed("due", int64(e.Due))
 	case cluster.JobChanged:
 		x.open("job_changed").number("job", uint64(e.Job)).text("disruption", disruptionWord(e.Disruption)).signed("gang", int64(e.Gang))
 	case cluster.JobForgotten:

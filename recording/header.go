@@ -17,7 +17,7 @@ import (
 
 const (
 	format  = "recording"
-	version = 8
+	version = 9
 	oldest  = 2 // that is read: it has fewer names than this one
 )
 
@@ -119,6 +119,7 @@ type wirePromise struct {
 	Restart      cluster.Time  `json:"restart,omitempty"`
 	Budget       cluster.Share `json:"budget,omitempty"`
 	KeepsWork    bool          `json:"keeps_work,omitempty"`
+	LeastRun     cluster.Time  `json:"least_run,omitempty"`
 	Urgency      cluster.Level `json:"urgency,omitempty"`
 	Tier         cluster.Level `json:"tier,omitempty"`
 	Size         cluster.Level `json:"size,omitempty"`

@@ -274,6 +274,8 @@ classes.gold?.placement_latency_s?.p99 classes.gold?.placement_latency_s?.max
 classes.gold?.availability?.mean classes.gold?.availability?.min
 classes.gold?.availability?.p50 classes.gold?.availability?.max
 classes.gold?.target? classes.gold?.slo_fulfilment? classes.gold?.deficit? classes.gold?.gini? classes.gold?.penalties?
+classes.gold?.due? classes.gold?.kept_deadlines? classes.gold?.worth? classes.gold?.gained?
+classes.gold?.least_run_s? classes.gold?.evicted_runs? classes.gold?.evicted_early? classes.gold?.waited_s?
 classes.gold?.overhead? classes.gold?.cores? classes.gold?.revenue? availability_curves?.gold?
 notes?
 reads?.runs reads?.bytes reads?.local_bytes reads?.rack_bytes reads?.remote_bytes reads?.missing_bytes

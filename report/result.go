@@ -195,6 +195,26 @@ type Class struct {
 	*Promise
 	*Bill
 	*Shortfall // nil in results of versions of fairlead that did not record it
+	*Deadlines // nil where no job was due
+	*Lasting   // nil where no run was promised to last
+}
+
+// Deadlines says how the jobs of a class kept their deadlines: those that are over, however they have ended, and those that
+// are there at the end and whose deadline has passed.
+type Deadlines struct {
+	Due           int `json:"due"`
+	KeptDeadlines int `json:"kept_deadlines"`
+	// Worth is what all of them would have been worth by their deadlines, and Gained what they were worth when they were done.
+	Worth  Number `json:"worth"`
+	Gained Number `json:"gained"`
+}
+
+// Lasting says what became of a class whose runs are promised to last.
+type Lasting struct {
+	LeastRun     Number `json:"least_run_s"`
+	EvictedRuns  int    `json:"evicted_runs"`  // told to leave, for other tasks or to run elsewhere
+	EvictedEarly int    `json:"evicted_early"` // of them, before they had lasted as promised
+	MeanWait     Number `json:"waited_s"`      // in the mean over its tasks, all times that one waited together
 }
 
 // Promise says how a class's target of availability was kept. Tasks that are there at the

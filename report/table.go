@@ -41,6 +41,8 @@ func writeTable(text *bytes.Buffer, runs []Run) {
 		text.WriteString("\n* stopped before its end: not comparable with the others\n")
 	}
 	writePromises(text, groups, labels)
+	writeDeadlines(text, groups, labels)
+	writeLasting(text, groups, labels)
 	writeUnserved(text, groups, labels)
 	writeConstraints(text, groups, labels)
 	writeOverfull(text, slices.Concat(groups...), labels)

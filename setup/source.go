@@ -51,7 +51,8 @@ type Format struct {
 // Formats lists the formats that a SRC can name. Without a name it is our own.
 func Formats() []Format {
 	return []Format{
-		syntheticFormat(), google2011Format(), azure2017Format(), azure2020Format(), openbFormat(), dlrmFormat(), kubernetesFormat(), placeFormat(), qosFormat(), swfFormat(), ecschedFormat(),
+		syntheticFormat(), google2011Format(), azure2017Format(), azure2020Format(), openbFormat(), dlrmFormat(), phillyFormat(), chronusFormat(), heliosFormat(), acmeFormat(), gavelFormat(),
+		alibaba2020Format(), alibaba2026Format(), kubernetesFormat(), placeFormat(), qosFormat(), swfFormat(), ecschedFormat(),
 	}
 }
 

@@ -37,6 +37,44 @@ func samples() map[string]sample {
 			source: "dlrm:FILE", header: "instance_sn,role,app_name,cpu_request,gpu_request,rdma_request,memory_request,disk_request,max_instance_per_node,creation_time,scheduled_time,deletion_time\n",
 			lines: []string{"i0,HN,a,12,1,25,120.0,640.0,1,,,60.0", "i1,HN,a,12,1,25,120.0,640.0,1,,,"},
 		},
+		"philly": {
+			source: "philly:FILE", header: "timestamp,duration,num_gpus,gpu_time,cluster\n",
+			lines: []string{"2017-10-09 07:01:55,66.0,1,66.0,11cb48", "2017-10-09 06:13:03,2951.0,8,23608.0,6214e9"},
+		},
+		"chronus": {
+			source: "chronus:FILE", header: "job_id,user,num_gpu,submit_time,duration,expect_time_list,expect_value_list,best_effort\n",
+			lines: []string{"0,a,1,5601,96,159-189,10-8,0", "1,b,16,7505,106,235,10,1"},
+		},
+		"helios": {
+			source: "helios:FILE", header: "job_id,user,vc,gpu_num,cpu_num,node_num,state,submit_time,duration\n",
+			lines: []string{"1,u,vc,1,4,1,COMPLETED,2020-06-09 18:41:01,36848", "2,u,vc,16,64,2,FAILED,2020-06-09 18:41:27,249"},
+		},
+		"acme": {
+			source: "acme:FILE", header: "job_id,user,node_num,gpu_num,cpu_num,state,submit_time,duration\n",
+			lines: []string{"1,u,1,8,128,COMPLETED,2023-03-01 00:18:22+08:00,117", "2,u,2,16,256,FAILED,2023-03-01 00:23:58+08:00,2693"},
+		},
+		"gavel": {
+			source: "gavel:FILE?table=TABLE",
+			lines:  []string{"A3C\tpython3\trl\t--max-steps\t0\t800\t1\t1\t-1.000000\t0", "A3C\tpython3\t--max-steps\t0\t800\t5\t1"},
+		},
+		"alibaba2020 machines": {
+			source: "alibaba2020:DIR", file: "pai_machine_spec.csv", lines: []string{"m0,T4,96,512,2", "m1,CPU,96,512,0"},
+		},
+		"alibaba2020 jobs": {
+			source: "alibaba2020:DIR", file: "pai_job_table.csv", lines: []string{"j0,id0,ann,Terminated,5.0,90.0", "j1,id1,bob,Failed,7.0,80.0"},
+		},
+		"alibaba2020 tasks": {
+			source: "alibaba2020:DIR", file: "pai_task_table.csv",
+			lines: []string{"j0,worker,2.0,Terminated,6.0,90.0,600.0,29.3,50.0,T4", "j1,ps,1.0,Failed,8.0,80.0,600.0,29.3,,"},
+		},
+		"alibaba2026 nodes": {
+			source: "alibaba2026:DIR", file: "node_info_df.csv", header: "node_name,gpu_model,gpu_capacity_num,cpu_num\n",
+			lines: []string{"0,A10,4,192", "1,A10,1,128"},
+		},
+		"alibaba2026 jobs": {
+			source: "alibaba2026:DIR", file: "job_info_df.csv", header: "job_name,organization,gpu_model,cpu_request,gpu_request,worker_num,submit_time,duration,job_type\n",
+			lines: []string{"239255,13,A10,20,1,1,0,2764,HP", "437260,57,A10,15,1,2,958,4106,Spot"},
+		},
 		"kubernetes": {
 			source: "kubernetes:FILE", whole: "looking for beginning of value",
 			lines: []string{
@@ -119,12 +157,13 @@ func (s sample) place(t *testing.T, data []byte) string {
 			write(t, filepath.Join(dir, other.file), []byte(other.header+strings.Join(other.lines, "\n")+"\n"))
 		}
 	}
-	file := filepath.Join(dir, "input")
+	file, table := filepath.Join(dir, "input"), filepath.Join(dir, "table")
 	if s.file != "" {
 		file = filepath.Join(dir, s.file)
 	}
 	write(t, file, data)
-	return strings.NewReplacer("FILE", file, "DIR", dir).Replace(s.source)
+	write(t, table, []byte(`{"v100": {"('A3C', 1)": {"null": 8}}}`)) // of throughputs
+	return strings.NewReplacer("FILE", file, "DIR", dir, "TABLE", table).Replace(s.source)
 }
 
 func write(t *testing.T, file string, data []byte) {
@@ -230,7 +269,7 @@ func TestBadFiles(t *testing.T) {
 func TestEndlessLine(t *testing.T) {
 	for name, s := range samples() {
 		src := s.place(t, []byte(s.header+s.lines[0]+"\n"))
-		file := src[strings.Index(src, "/"):]
+		file, _, _ := strings.Cut(src[strings.Index(src, "/"):], "?")
 		if s.file != "" {
 			file = filepath.Join(file, s.file)
 		}

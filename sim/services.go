@@ -47,6 +47,9 @@ type classStats struct {
 	missed        float64     // σ − A, summed over those that missed it
 	age, overhead wide.Number // µs
 
+	dues    dues
+	lasting lasting
+
 	worked  int         // tasks that did, for some time
 	cores   wide.Number // quantities, the mean of each of these tasks
 	revenue class.Money
@@ -76,6 +79,9 @@ func (t *task) tally(kind int, now cluster.Time) {
 
 func (a *services) happened(h *happening) {
 	t := h.task
+	if h.what == jobEnded {
+		a.over(h.job, h.at)
+	}
 	if t == nil {
 		return
 	}
@@ -93,6 +99,7 @@ func (a *services) happened(h *happening) {
 	case rests:
 		t.tally(a.priced, h.at)
 	case evicted:
+		a.classes[h.row.Class].lasting.left(h.row)
 		if h.row.Phase == cluster.Leaving && h.row.Next == cluster.NoNode {
 			a.classes[h.row.Class].Preempted++
 		}
@@ -103,6 +110,7 @@ func (a *services) happened(h *happening) {
 			t.tally(a.priced, h.at)
 		}
 		a.settled(t, h.account)
+		a.overdue(t.job, h.at)
 		if h.waits.code != "" {
 			c.Pending++
 		}
@@ -165,6 +173,8 @@ func (a *services) settled(t *task, account cluster.Account) {
 	}
 	c := &a.classes[t.service]
 	c.counted++
+	c.lasting.tasks++
+	c.lasting.waited += float64(account.Waiting)
 	c.age = c.age.Plus(wide.Of(int64(age)))
 	c.overhead = c.overhead.Plus(wide.Of(int64(account.Overhead)))
 	c.availability.Add(account.Running, age)
@@ -206,6 +216,7 @@ func (c *classStats) result(promised *class.Class, perUnit int64) report.Class {
 		Cores:    report.Ratio(c.cores.Float(), float64(float64(c.worked)*float64(max(perUnit, 1)))),
 		Revenue:  amount(c.revenue),
 	}
+	c.Deadlines, c.Lasting = c.dues.result(), c.lasting.result(&promised.Class)
 	if promised.Promises() && c.counted > 0 { // else nothing was kept, and nothing broken
 		c.Promise = &report.Promise{
 			Target:     report.Ratio(float64(promised.Availability), float64(cluster.Whole)),

@@ -74,6 +74,7 @@ type job struct {
 	slowest   cluster.Time
 	copies    []cluster.TaskID // live ones, where its tasks are copies of one another
 	copied    bool             // they are
+	due       *dueJob          // nil: nobody says when it is to be done
 }
 
 // runPhase is where a task's present run physically stands.
@@ -272,9 +273,9 @@ func (b *tasks) submit(r incoming, shape cluster.ShapeID, input []cluster.Block,
 	key := taskKey{r.Job, r.Index}
 	j := b.jobs[r.Job]
 	if j == nil {
-		j = &job{id: r.Job, row: cluster.JobID(b.jobRows.Take()), user: r.User, beside: b.isBeside(r.Job), expected: int(r.JobTasks)}
+		j = &job{id: r.Job, row: cluster.JobID(b.jobRows.Take()), user: r.User, beside: b.isBeside(r.Job), expected: int(r.JobTasks), due: newDue(r, now)}
 		b.jobs[r.Job] = j
-		emit(cluster.JobSubmitted{Job: j.row, Name: cmp.Or(r.Owner, strconv.FormatUint(r.Job, 10)), User: r.User, Together: r.Together, LongRunning: r.LongRunning, Service: r.Service, Foreign: r.Foreign != "", Gang: gangOf(r.Task)})
+		emit(cluster.JobSubmitted{Job: j.row, Name: cmp.Or(r.Owner, strconv.FormatUint(r.Job, 10)), User: r.User, Together: r.Together, LongRunning: r.LongRunning, Service: r.Service, Foreign: r.Foreign != "", Gang: gangOf(r.Task), Due: j.due.deadline()})
 	}
 	row := b.enter(j, r, shape, now)
 	b.live[key] = row

@@ -32,6 +32,8 @@ type Description struct {
 	Tagged        int            // tasks with tags
 	Tags          Tally[string]  // a task may have several
 	LongRunning   int            // tasks of such jobs, as far as each says so
+	Gangs         int            // tasks that are placed with others or not at all, as far as each says so
+	Due           int            // tasks of jobs that are due, as far as each says so
 	Devices       []Tally[int64] // by kind; empty of those that do not come in devices
 	Endless       int            // tasks that never end by themselves
 	Fails         int
@@ -190,6 +192,12 @@ func (d *Description) countTask(t *Task, start bool, c *census) {
 	}
 	if t.LongRunning {
 		d.LongRunning++
+	}
+	if t.Gang > 1 {
+		d.Gangs++
+	}
+	if len(t.Due) > 0 {
+		d.Due++
 	}
 	if t.Fails {
 		d.Fails++

@@ -218,7 +218,7 @@ func (l *Lines) Close() error {
 	return c.Close()
 }
 
-// Row is a line of fields without quotes, between commas or blanks. Fields count
+// Row is a line of fields without quotes, between commas, tabs or blanks. Fields count
 // from 1.
 // A field that is not what it should be leaves an error in the row and reads
 // as zero, so that a whole row is read before anybody asks for Err.
@@ -230,13 +230,30 @@ type Row struct {
 
 // Split makes r the fields of the latest line of l, which should be this many.
 func (r *Row) Split(l *Lines, line []byte, fields int) {
+	r.cut(l, line, ",")
+	r.want(fields, "commas")
+}
+
+// SplitTabs is Split for a line in which fields stand between tabs, each between two, as many as one of the counts.
+func (r *Row) SplitTabs(l *Lines, line []byte, counts ...int) (fields int) {
+	r.cut(l, line, "\t")
+	for _, fields = range counts {
+		if len(r.fields) == fields {
+			return fields
+		}
+	}
+	r.want(counts[0], "tabs")
+	return counts[0]
+}
+
+// cut makes r the fields of a line between separators.
+func (r *Row) cut(l *Lines, line []byte, separator string) {
 	r.lines, r.err, r.fields = l, nil, r.fields[:0]
 	for more := true; more; {
 		var field []byte
-		field, line, more = bytes.Cut(line, []byte(","))
+		field, line, more = bytes.Cut(line, []byte(separator))
 		r.fields = append(r.fields, field)
 	}
-	r.want(fields, "commas")
 }
 
 // SplitBlanks is Split for a line in which fields stand between blanks, one or

@@ -68,7 +68,7 @@ func (r *Record) Clone() Record {
 	n.Labels, n.Groups = slices.Clone(n.Labels), slices.Clone(n.Groups)
 	t.Demand, t.Max = slices.Clone(t.Demand), slices.Clone(t.Max)
 	t.Requirements, t.Input, t.Tags = slices.Clone(t.Requirements), slices.Clone(t.Input), slices.Clone(t.Tags)
-	t.Budgets, t.Prefers = slices.Clone(t.Budgets), slices.Clone(t.Prefers)
+	t.Budgets, t.Prefers, t.Due = slices.Clone(t.Budgets), slices.Clone(t.Prefers), slices.Clone(t.Due)
 	for i := range t.Prefers {
 		t.Prefers[i].Requirements = slices.Clone(t.Prefers[i].Requirements)
 	}
@@ -218,6 +218,36 @@ type Task struct {
 	// Service says that the job's tasks go on until somebody ends them, and do the same. The job's first task
 	// says it; LongRunning says it, too.
 	Service bool
+	// Due is when all of the job is to be done, and what that is worth: later and later, and worth less and less. The
+	// first is its deadline. The job's first task says it; nil is a job without one.
+	Due []Due
+}
+
+// Due is a moment by which a job is to be done.
+type Due struct {
+	Within cluster.Time // of its submission
+	Worth  int64        // to whoever submitted it, in units of his own
+}
+
+// MostDue is how many moments a job may be due at.
+const MostDue = 16
+
+// CheckDue says what is wrong with when a job is due.
+func CheckDue(due []Due) error {
+	if len(due) > MostDue {
+		return fmt.Errorf("due at %d moments, want at most %d", len(due), MostDue)
+	}
+	for i, d := range due {
+		switch {
+		case d.Within <= 0 || d.Within == cluster.Never:
+			return fmt.Errorf("due within %v, want a time above 0", d.Within)
+		case d.Worth < 0 || d.Worth > cluster.MaxQuantity:
+			return fmt.Errorf("worth %d, want 0 to %d", d.Worth, int64(cluster.MaxQuantity))
+		case i > 0 && (d.Within <= due[i-1].Within || d.Worth > due[i-1].Worth):
+			return fmt.Errorf("due within %v, worth %d, after %v and %d; want later and later, and worth less and less", d.Within, d.Worth, due[i-1].Within, due[i-1].Worth)
+		}
+	}
+	return nil
 }
 
 // Preference says that a task would rather be on nodes that meet the requirements, or rather not where the weight is below 0.

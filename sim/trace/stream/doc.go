@@ -2,7 +2,7 @@
 // perhaps compressed with gzip, which a program of any language can write
 // while it runs.
 //
-// # The format, version 6
+// # The format, version 7
 //
 // The first line is the header. It names the resources in which capacities
 // and demands are given; per_unit is how many of the integer quantities make
@@ -10,7 +10,7 @@
 // as GPUs (see cluster.Kind); several kinds may, and share the places of a node's
 // devices.
 //
-//	{"fairlead": "trace", "version": 6, "kinds": [
+//	{"fairlead": "trace", "version": 7, "kinds": [
 //	  {"name": "cpu", "unit": "cores", "per_unit": 1000},
 //	  {"name": "memory", "unit": "GiB", "per_unit": 1073741824}]}
 //
@@ -90,6 +90,9 @@
 //	           task says it
 //	gang       so many of the job's tasks are to run at least, or none is placed; 0, 1 or
 //	           omitted: each is placed by itself. The job's first task says it
+//	due        when all of the job is to be done, in microseconds since it was submitted, and what
+//	           that is worth: [[60000000, 10], [90000000, 5]], later and later, and less and less;
+//	           the first is its deadline. The job's first task says it; omitted: it has none
 //	input      what the task reads when it begins to run, block by block: its
 //	           bytes, and up to 3 nodes that hold it
 //	tags       what constraints name the task by, each once; may be omitted
@@ -131,7 +134,7 @@
 //
 // Names that are not listed are errors. Text is UTF-8. The version changes when
 // a name is added, goes or changes its meaning, as old readers reject new
-// names. Older versions are still read: version 5 has no gang, prefer, service, owner, pinned, foreign, unowned, never_preempts,
+// names. Older versions are still read: version 6 has no due; version 5 no gang, prefer, service, owner, pinned, foreign, unowned, never_preempts,
 // gate, budget, budgets and unready; version 4 no
 // tags, long_running, constrain and release; version 3 no tier, promise and max either;
 // version 2 has no groups, usage, together and input either; version 1 no devices,

@@ -18,7 +18,8 @@ import (
 // but apart: true for per_node 1. Version 2 had no groups, together, input and
 // usage. Version 3 had no tier, promise and max. Version 4 had no tags, long_running,
 // constrain and release. Version 5 had no service, owner, pinned, foreign, unowned, never_preempts, gate, budget, budgets and unready.
-const version = 6
+// Version 6 had no due.
+const version = 7
 
 // Options says how to read a stream.
 type Options struct {
@@ -81,7 +82,7 @@ func start(lines *trace.Lines, skips *trace.Skips) (*Reader, error) {
 }
 
 const (
-	wantHeader = `{"fairlead":"trace","version":6,"kinds":[...]}`
+	wantHeader = `{"fairlead":"trace","version":7,"kinds":[...]}`
 	wantKind   = `{"name":...,"unit":...,"per_unit":...}`
 
 	wantTypical = `{"demand":...,"tasks":...}`
@@ -537,9 +538,28 @@ func (r *Reader) where(t *trace.Task, field []byte) {
 		t.Budgets = r.readTags(nil)
 	case "unready":
 		t.Unready = s.bool()
+	case "due":
+		t.Due = readDue(s)
 	default:
 		whose(r, t, field)
 	}
+}
+
+// readDue reads when a job is due.
+func readDue(s *scanner) (due []trace.Due) {
+	const want = "a moment [within, worth]"
+	for more := s.open('[', "a list of moments"); more && len(due) <= trace.MostDue; more = s.more(']') {
+		s.take('[', want)
+		d := trace.Due{Within: cluster.Time(s.uint("a time in microseconds since the job was submitted", uint64(cluster.Never)))}
+		s.take(',', "a comma")
+		d.Worth = s.int("what it is worth, from 0 to 2^45", 0, cluster.MaxQuantity)
+		s.take(']', "]")
+		due = append(due, d)
+	}
+	if err := trace.CheckDue(due); err != nil {
+		s.fail("moments that are later and later, and worth less and less, at most " + strconv.Itoa(trace.MostDue) + ", in what ends here: " + err.Error())
+	}
+	return due
 }
 
 // whose takes a field of a task that says who has made it, who places it, and what it may do.
@@ -560,7 +580,7 @@ func whose(r *Reader, t *trace.Task, field []byte) {
 		t.Gate = r.text(s.string("what keeps the task from being placed"))
 	default:
 		s.failName("a field of submit", field,
-			"job", "task", "job_tasks", "user", "class", "promise", "priority", "demand", "max", "per_node", "name", "require", "prefer", "work", "fails", "on", "together", "gang", "input", "tags", "long_running", "service", "budgets", "unready", "owner", "pinned", "foreign", "unowned", "never_preempts", "gate")
+			"job", "task", "job_tasks", "user", "class", "promise", "priority", "demand", "max", "per_node", "name", "require", "prefer", "work", "fails", "on", "together", "gang", "input", "tags", "long_running", "service", "budgets", "unready", "due", "owner", "pinned", "foreign", "unowned", "never_preempts", "gate")
 	}
 }
 

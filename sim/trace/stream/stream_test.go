@@ -72,7 +72,7 @@ func TestRead(t *testing.T) {
 	text := head + `{"t":0,"add":{"node":1,"name":"n1","capacity":{"memory":8,"cpu":4000},"labels":{"zone":"a","rack":"r\u0031"},"groups":{"upgrade":"u","rack":"r1"},"tier":3}}
 { "t" : 0 , "submit" : {"job":7,"task":0,"job_tasks":3,"user":"ann","class":2,"priority":-9,"demand":{"cpu":500},
 "x":0}}
-{"t":1,"submit":{"job":7,"task":1,"job_tasks":3,"user":"ann","class":2,"promise":"gold","priority":-9,"demand":{"cpu":500},"max":{"memory":7},"per_node":2,"name":"web/a","require":[["a=","!=","b"],["v",">","3"]],"prefer":[{"weight":50,"require":[["v","=","4"]]},{"require":[["w","<","1"],["v","=","5"]],"weight":-100}],"work":60,"fails":true,"on":1,"together":true,"gang":2,"input":[[64,1,0,18446744073709551615],[5,7],[0]],"tags":["web","app:a"],"long_running":true,"budgets":["y","x"],"unready":true,"owner":"web","pinned":true,"foreign":"volcano","unowned":true,"never_preempts":true,"gate":"quota"}}
+{"t":1,"submit":{"job":7,"task":1,"job_tasks":3,"user":"ann","class":2,"promise":"gold","priority":-9,"demand":{"cpu":500},"max":{"memory":7},"per_node":2,"name":"web/a","require":[["a=","!=","b"],["v",">","3"]],"prefer":[{"weight":50,"require":[["v","=","4"]]},{"require":[["w","<","1"],["v","=","5"]],"weight":-100}],"work":60,"fails":true,"on":1,"together":true,"gang":2,"due":[[30,10],[60,10],[61,0]],"input":[[64,1,0,18446744073709551615],[5,7],[0]],"tags":["web","app:a"],"long_running":true,"budgets":["y","x"],"unready":true,"owner":"web","pinned":true,"foreign":"volcano","unowned":true,"never_preempts":true,"gate":"quota"}}
 {"t":1,"constrain":{"name":"c","owner":"a","any":[[{"subject":["b","a"],"target":["b"],"min":1,"group":"rack"},{"target":["c"],"max":0,"group":"node"}],[{"subject":["a"],"target":["a"],"max":3,"group":"node","self_counted":true}]]}}
 {"t":1,"release":{"name":"c"}}
 {"t":1,"budget":{"name":"x","least":2,"frees_unready":true}}
@@ -93,7 +93,7 @@ func TestRead(t *testing.T) {
 				{Weight: 50, Requirements: []cluster.Requirement{{Key: "v", Op: cluster.Equal, Value: "4"}}},
 				{Weight: -100, Requirements: []cluster.Requirement{{Key: "w", Op: cluster.Less, Value: "1"}, {Key: "v", Op: cluster.Equal, Value: "5"}}},
 			},
-			Work: 60, Fails: true, Running: true, OnNode: 1, Together: true, Gang: 2,
+			Work: 60, Fails: true, Running: true, OnNode: 1, Together: true, Gang: 2, Due: []trace.Due{{Within: 30, Worth: 10}, {Within: 60, Worth: 10}, {Within: 61}},
 			Input: []trace.Block{{Bytes: 64, Replicas: []uint64{1, 0, 1<<64 - 1}}, {Bytes: 5, Replicas: []uint64{7}}, {Replicas: []uint64{}}},
 			Tags:  []string{"app:a", "web"}, LongRunning: true, Budgets: []string{"x", "y"}, Unready: true,
 			Owner: "web", Pinned: true, Foreign: "volcano", Unowned: true, NeverPreempts: true, Gate: "quota",
@@ -123,7 +123,7 @@ func TestBroken(t *testing.T) {
 		{``, `t.jsonl:1: want the header`},
 		{head, `t.jsonl:2: want a record {"t":...} below the header: unexpected EOF`},
 		{"{}\n", `t.jsonl:1:1: want the header {`},
-		{`{"fairlead":"trace","version":7,"new":0}`, `t.jsonl:1:31: want version 1 to 6 of the format, got "7,`},
+		{`{"fairlead":"trace","version":8,"new":0}`, `t.jsonl:1:31: want version 1 to 7 of the format, got "8,`},
 		{`{"fairlead":"trace","version":5,"kinds":[{"name":"cpu","unit":"","per_unit":0}]}`, `t.jsonl:1:78: want a kind with a name, and a per_unit of at least 1`},
 		{head + "nonsense", `t.jsonl:2:1: want a record {"t":...}, got "nonsense"`},
 		{head + `{"t":1.5,"lose":{"node":1}}`, `t.jsonl:2:6: want a time in microseconds, got "1.5`},
@@ -149,6 +149,11 @@ func TestBroken(t *testing.T) {
 		{head + `{"t":5,"submit":{"job":1,"task":0,"demand":{},"max":{"cpus":4}}}`, `t.jsonl:2:54: want a kind that the header names, got "cpus"; did you mean cpu?`},
 		{head + `{"t":5,"submit":{"job":1,"task":0,"demand":{},"prefer":[{"weight":0,"require":[["a","=","b"]]}]}}`, "want a weight that is not 0, and requirements, in the preference that ends here"},
 		{head + `{"t":5,"submit":{"job":1,"task":0,"demand":{},"prefer":[{"weight":101,"require":[["a","=","b"]]}]}}`, "want a weight from -100 to 100"},
+		{head + `{"t":5,"submit":{"job":1,"task":0,"demand":{},"due":[[5,1],[5,1]]}}`, "want moments that are later and later, and worth less and less, at most 16, in what ends here: due within 0.000005s"},
+		{head + `{"t":5,"submit":{"job":1,"task":0,"demand":{},"due":[[5,1],[6,2]]}}`, "want moments that are later and later"},
+		{head + `{"t":5,"submit":{"job":1,"task":0,"demand":{},"due":[[0,1]]}}`, "want moments that are later and later"},
+		{head + `{"t":5,"submit":{"job":1,"task":0,"demand":{},"due":[` + strings.Repeat("[1,0],", 100) + `[2,0]]}}`, "want moments that are later and later"},
+		{head + `{"t":5,"submit":{"job":1,"task":0,"demand":{},"due":[[5]]}}`, "want a comma"},
 		{head + `{"t":5,"submit":{"job":1,"task":0,"demand":{},"apart":true}}`, `t.jsonl:2:47: want a field of submit; since version 2, apart is per_node 1, got`},
 		{head + `{"t":5,"change":{"node":1,"capcity":{}}}`, `t.jsonl:2:27: want a field of a node, got "capcity"; did you mean capacity?`},
 		{head + `{"t":5,"lose":{"nodes":1}}`, `t.jsonl:2:16: want a field of lose, got "nodes"; did you mean node?`},

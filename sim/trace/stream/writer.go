@@ -298,6 +298,20 @@ func ofJob(w *Writer, t *trace.Task) error {
 	if t.Gang > 0 {
 		w.int("gang", int64(t.Gang))
 	}
+	if len(t.Due) == 0 {
+		return nil
+	}
+	if err := trace.CheckDue(t.Due); err != nil {
+		return fmt.Errorf("trace stream: job %d task %d is %w", t.Job, t.Index, err)
+	}
+	w.open("due", '[')
+	for _, d := range t.Due {
+		w.open("", '[')
+		w.int("", int64(d.Within))
+		w.int("", d.Worth)
+		w.close(']')
+	}
+	w.close(']')
 	return nil
 }
 

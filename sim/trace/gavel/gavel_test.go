@@ -1,0 +1,144 @@
+package gavel
+
+import (
+	"errors"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	gocmp "github.com/google/go-cmp/cmp"
+
+	"fairlead.dev/fairlead/cluster"
+	"fairlead.dev/fairlead/sim/trace"
+	"fairlead.dev/fairlead/sim/trace/gpujobs"
+)
+
+const (
+	throughputs = `{"v100": {"('A3C', 1)": {"null": 8, "('A3C', 1)": [4, 4]}, "('LM (batch size 5)', 8)": {"null": 0.5}}, "k80": {"('A3C', 1)": {"null": 2}}}`
+
+	good  = "A3C\tpython3 main.py --workers 4, really\trl\t--max-steps\t0\t800\t1\t5.4\t1.2\t7.5\n"
+	other = "LM (batch size 5)\tcd %s && python main.py\t--steps\t1\t30\t2.000000\t8\n"
+)
+
+// read opens the text as a file and reads at most 10,000 records of it.
+func read(t *testing.T, text, table string, o Options) ([]trace.Record, *gpujobs.Source, error) {
+	t.Helper()
+	file := filepath.Join(t.TempDir(), "jobs.trace")
+	o.Table = filepath.Join(filepath.Dir(file), "table.json")
+	for name, text := range map[string]string{file: text, o.Table: table} {
+		if err := os.WriteFile(name, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	s, err := Open(file, o)
+	if err != nil {
+		return nil, nil, err
+	}
+	var all []trace.Record
+	for len(all) < 10_000 {
+		var r trace.Record
+		if err := s.Next(&r); errors.Is(err, io.EOF) {
+			break
+		} else if err != nil {
+			t.Fatal(err)
+		}
+		all = append(all, r.Clone())
+	}
+	return all, s, nil
+}
+
+// A job works for its steps over the throughput of its type, in both forms of a line.
+func TestRead(t *testing.T) {
+	all, _, err := read(t, good+other, throughputs, Default())
+	if err != nil {
+		t.Fatal(err)
+	}
+	const second = cluster.Second
+	want := []trace.Record{
+		{What: trace.NodeAdded, Node: trace.Node{ID: 1, Capacity: cluster.Vector{8000}}},
+		{What: trace.NodeAdded, Node: trace.Node{ID: 2, Capacity: cluster.Vector{8000}}},
+		{What: trace.TaskSubmitted, Task: trace.Task{
+			Job: 1, JobTasks: 1, User: "LM (batch size 5)", Demand: cluster.Vector{8000}, Work: 60 * second,
+		}},
+		{What: trace.TaskSubmitted, Time: 5500 * cluster.Millisecond, Task: trace.Task{
+			Job: 0, JobTasks: 1, User: "A3C", Priority: 5, Demand: cluster.Vector{1000}, Work: 100 * second, Due: []trace.Due{{Within: 120 * second, Worth: 1}},
+		}},
+	}
+	if diff := gocmp.Diff(want, all); diff != "" {
+		t.Error(diff)
+	}
+	o := Default()
+	o.Worker = "k80"
+	all, _, err = read(t, strings.Replace(good, "1.2", "-1.000000", 1), throughputs, o)
+	if err != nil || len(all) != 2 || all[1].Task.Work != 400*second || all[1].Task.Due != nil {
+		t.Errorf("on K80: %v, %v", all, err)
+	}
+}
+
+// What cannot be read is named, or left out and counted.
+func TestBrokenLines(t *testing.T) {
+	for _, c := range []struct{ line, want string }{
+		{"A3C\tx", ": want 10 fields between tabs"},
+		{"A3D\tc\td\t-n\t0\t8\t1\t1\t-1\t0", ":1: want a job type that the table of throughputs has with the scale factor 1"},
+		{"A3C\tc\td\t-n\t0\t8\t2\t1\t-1\t0", ":1: want a job type that the table of throughputs has with the scale factor 2"},
+		{"A3C\tc\td\t-n\t0\t8\t0\t1\t-1\t0", ":7: want a scale factor from 1 on"},
+		{"A3C\tc\td\t-n\t0\t-8\t1\t1\t-1\t0", ":6: want a number of steps"},
+		{"A3C\tc\td\t-n\t0\t9007199254740992\t1\t1\t-1\t0", ":6: want steps that take at most a hundred years"},
+		{"A3C\tc\td\t-n\t0\t8\t1\tx\t-1\t0", ":8: want a priority weight"},
+		{"A3C\tc\td\t-n\t0\t8\t1\t1\t0\t0", ":9: want an SLO from 0.001"},
+		{"A3C\tc\td\t-n\t0\t8\t1\t1\t-1\tnow", ":10: want an arrival time"},
+	} {
+		text := good + c.line + "\n" + other
+		_, _, err := read(t, text, throughputs, Default())
+		if _, broken := errors.AsType[*trace.Error](err); !broken || !strings.Contains(err.Error(), "jobs.trace:2"+c.want) {
+			t.Errorf("%s: got %v, want %q", c.line, err, c.want)
+		}
+		o := Default()
+		o.Lenient, o.Nodes = true, 1
+		all, s, err := read(t, text, throughputs, o)
+		if err != nil || len(all) != 3 {
+			t.Errorf("%s, lenient: %d records, %v", c.line, len(all), err)
+			continue
+		}
+		if count, first := s.Skipped(); count != 1 || len(first) != 1 {
+			t.Errorf("%s, lenient: skipped %d", c.line, count)
+		}
+	}
+	for table, want := range map[string]string{
+		"":                                    "table.json: want a table of throughputs",
+		`{"v100": {"('A3C', 1)": [1]}}`:       "table.json: want a table of throughputs",
+		`{"v100": {"('A3C', 1)": {}}}`:        "table.json: want a number of steps a second for ('A3C', 1) under null",
+		`{"p100": {}, "k80": {}}`:             "table.json: want throughputs of GPUs v100; there are k80, p100",
+		strings.Repeat(" ", mostTable) + "{}": "table.json: want a table of throughputs of at most",
+	} {
+		if _, _, err := read(t, good, table, Default()); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("table %.40s: got %v, want %q", table, err, want)
+		}
+	}
+	if _, err := Open("jobs.trace", Default()); err == nil || !strings.Contains(err.Error(), "name a table of throughputs") {
+		t.Errorf("without a table: %v", err)
+	}
+}
+
+// FuzzRead holds that no file makes the reader panic or hang, and that what it gives is in
+// time order and within limits.
+func FuzzRead(f *testing.F) {
+	f.Add(good+other, throughputs, true)
+	f.Add(good, `{"v100": {"('A3C', 1)": {"null": 1e-300}}}`, false)
+	f.Add("A3C\t\t\t\t\t\t", `{"v100": {"('A3C', 1)": {"null": 0}}}`, true)
+	f.Fuzz(func(t *testing.T, text, table string, lenient bool) {
+		o := Default()
+		o.Lenient, o.Nodes = lenient, 1
+		all, _, err := read(t, text, table, o)
+		if err != nil {
+			return
+		}
+		for i, r := range all {
+			if i > 0 && r.Time < all[i-1].Time || r.Task.Work < 0 || trace.CheckDue(r.Task.Due) != nil {
+				t.Fatalf("record %d: %+v", i, r)
+			}
+		}
+	})
+}
