@@ -3,6 +3,7 @@ package trace
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"io"
 	"slices"
 )
@@ -34,11 +35,32 @@ func ReadTable(file string, skips *Skips, h Header, read func(Columns, *Row) err
 	if err != nil {
 		return err
 	}
+	return readRows(lines, skips, "a row below the line that names the columns", func(row *Row, line []byte) error {
+		row.Split(lines, line, len(columns))
+		return read(columns, row)
+	})
+}
+
+// ReadRows is ReadTable of a file whose lines all have the same number of fields, and none names them.
+func ReadRows(file string, skips *Skips, fields int, read func(*Row) error) error {
+	lines, err := OpenLines(file, skips)
+	if err != nil {
+		return err
+	}
+	defer lines.Close() //nolint:errcheck // it was only read
+	return readRows(lines, skips, fmt.Sprintf("a row of %d fields", fields), func(row *Row, line []byte) error {
+		row.Split(lines, line, fields)
+		return read(row)
+	})
+}
+
+// readRows reads the lines that are left, of which one at least is to be a row as it is wanted.
+func readRows(lines *Lines, skips *Skips, want string, read func(*Row, []byte) error) error {
 	var row Row
 	for rows := 0; ; {
 		line, err := lines.Next()
 		if errors.Is(err, io.EOF) && rows == 0 {
-			return lines.Missing("a row below the line that names the columns")
+			return lines.Missing(want)
 		}
 		if errors.Is(err, io.EOF) {
 			return nil
@@ -49,8 +71,7 @@ func ReadTable(file string, skips *Skips, h Header, read func(Columns, *Row) err
 		if len(bytes.TrimSpace(line)) == 0 {
 			continue
 		}
-		row.Split(lines, line, len(columns))
-		err = read(columns, &row)
+		err = read(&row, line)
 		if err == nil {
 			rows++
 		}
