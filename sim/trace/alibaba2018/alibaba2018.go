@@ -83,7 +83,7 @@ type Source struct {
 	batch    batch
 	demand   [2]int64 // of the latest record
 	ignored  ignored
-	last     cluster.Time // of the last start
+	last     cluster.Time // of the last start, end or row of a container
 	err      error        // final, once set
 }
 
@@ -162,7 +162,7 @@ func (s *Source) Kinds() []cluster.Kind {
 	}
 }
 
-// End is when the last task or container comes: the services do not end by themselves.
+// End is when the last thing happens: the services do not end by themselves.
 func (s *Source) End() cluster.Time { return s.last }
 
 // Skipped returns how many broken rows were left out so far, and the first few of them.

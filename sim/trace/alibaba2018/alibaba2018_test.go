@@ -137,7 +137,7 @@ func TestBatch(t *testing.T) {
 			t.Errorf("no note that %s: %s", note, notes)
 		}
 	}
-	if src.End() != 157297*cluster.Second {
+	if src.End() != 157325*cluster.Second {
 		t.Errorf("ends at %v", src.End())
 	}
 }

@@ -68,7 +68,7 @@ func (s *Source) readBatch(row *trace.Row) error {
 	if dependent(string(row.Text(1))) {
 		s.ignored.dependent++
 	}
-	s.last = max(s.last, cluster.Time(start)*cluster.Second)
+	s.last = max(s.last, cluster.Time(max(start, end))*cluster.Second)
 	return s.sorted.Add(start, batchRow, b)
 }
 

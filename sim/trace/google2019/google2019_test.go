@@ -186,7 +186,7 @@ func TestAllocs(t *testing.T) {
 		open bool
 		want [2]uint64
 		note string
-	}{{false, [2]uint64{1, 3}, "left out 1 tasks that run in alloc sets"}, {true, [2]uint64{2, 3}, "left out 1 instances of alloc sets"}} {
+	}{{false, [2]uint64{1, 3}, "left out 1 tasks in alloc sets"}, {true, [2]uint64{2, 3}, "left out 1 instances of alloc sets"}} {
 		records, src := mustRead(t, files, google2019.Options{OpenAllocs: tc.open})
 		if len(records) != 3 || records[1].Task.Job != tc.want[0] || records[2].Task.Job != tc.want[1] {
 			t.Errorf("open %v: %+v", tc.open, records)

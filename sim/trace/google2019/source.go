@@ -107,7 +107,7 @@ func (s *Source) Notes() []string {
 	if !s.collections.known {
 		list = append(list, "there is no collection_events: users are not known, nor how many instances of a job a machine may hold")
 	}
-	add(s.tasks.counts.inside, "left out %d tasks that run in alloc sets and take no room but these's; allocs=tasks places them instead of the allocs")
+	add(s.tasks.counts.inside, "left out %d tasks in alloc sets, which take no room of their own; allocs=tasks places them instead of the allocs")
 	add(s.tasks.counts.allocs, "left out %d instances of alloc sets, whose tasks are placed by themselves")
 	add(s.tasks.counts.nowhere, "%d tasks ran at the start on no machine of the trace; they wait to be placed")
 	add(s.tasks.counts.strays, "ignored %d events of instances that were not alive, or already")
