@@ -70,6 +70,8 @@ internal/heap:
 internal/document: internal/nearest
 internal/manifest: cluster
 internal/nearest:
+internal/parquet:
+internal/spill: internal/heap
 internal/strict: internal/nearest
 internal/unpack:
 internal/wide:
@@ -85,12 +87,14 @@ report/page: report
 shadow: cluster recording report sched
 sim: class cluster constraint internal/heap internal/wide queue/fragmentation report sched sim/trace
 sim/trace: cluster internal/nearest queue/fragmentation
-sim/trace/google2011: cluster sim/trace
+sim/trace/google2011: cluster internal/spill sim/trace
 sim/trace/azure2017: cluster sim/trace
 sim/trace/azure2020: cluster sim/trace
-sim/trace/stream: cluster queue/fragmentation sim/trace
+sim/trace/stream: cluster internal/parquet queue/fragmentation sim/trace
+sim/trace/google2019: cluster internal/nearest internal/parquet internal/spill sim/trace
 sim/trace/qos: cluster sim/trace
 sim/trace/openb: cluster queue/fragmentation sim/trace
+sim/trace/alibaba2018: cluster internal/spill sim/trace
 sim/trace/dlrm: cluster sim/trace
 sim/trace/swf: cluster sim/trace
 sim/trace/gpujobs: cluster sim/trace
@@ -109,7 +113,7 @@ internal/kmeans:
 internal/kubedump:
 internal/mutants:
 sim/workload: cluster internal/heap internal/kmeans queue/fragmentation sim/trace
-setup: class cluster constraint/request flow ilp internal/document internal/nearest internal/unpack internal/wide mcmf policies policies/chosen queue/fragmentation recording report sched sim sim/trace sim/trace/acme sim/trace/alibaba2020 sim/trace/alibaba2026 sim/trace/azure2017 sim/trace/azure2020 sim/trace/chronus sim/trace/dlrm sim/trace/ecsched sim/trace/gavel sim/trace/google2011 sim/trace/gpujobs sim/trace/helios sim/trace/kubernetes sim/trace/openb sim/trace/philly sim/trace/place sim/trace/qos sim/trace/stream sim/trace/swf sim/workload
+setup: class cluster constraint/request flow ilp internal/document internal/nearest internal/unpack internal/wide mcmf policies policies/chosen queue/fragmentation recording report sched sim sim/trace sim/trace/acme sim/trace/alibaba2018 sim/trace/alibaba2020 sim/trace/alibaba2026 sim/trace/azure2017 sim/trace/azure2020 sim/trace/chronus sim/trace/dlrm sim/trace/ecsched sim/trace/gavel sim/trace/google2011 sim/trace/google2019 sim/trace/gpujobs sim/trace/helios sim/trace/kubernetes sim/trace/openb sim/trace/philly sim/trace/place sim/trace/qos sim/trace/stream sim/trace/swf sim/workload
 whatif: report
 advise: cluster report sched sim/trace
 timeline: cluster sched

@@ -10,6 +10,8 @@ import (
 	"strings"
 
 	"github.com/klauspost/compress/gzip"
+
+	"fairlead.dev/fairlead/internal/parquet"
 )
 
 // output is a file that appears under its name when it is whole, and not before:
@@ -23,6 +25,7 @@ type output struct {
 	replaces     bool   // a whole file, for which a machine that stops must leave no half one
 	file         *os.File
 	zip          *gzip.Writer
+	table        io.Closer // ends what is written, where that is a table
 }
 
 // createOutput begins an output. One of Commit and Discard must follow.
@@ -53,6 +56,17 @@ func createOutput(path string, stdout io.Writer) (*output, error) {
 	return o, nil
 }
 
+// as makes the output a table of Parquet, if its name ends so and there are columns: what is written to it is CSV then.
+func (o *output) as(columns []parquet.Column, header bool) {
+	if len(columns) > 0 && strings.HasSuffix(o.path, parquetEnding) {
+		t := newParquetTable(o.to, columns, header)
+		o.to, o.table = t, t
+	}
+}
+
+// parquetEnding is how the name of a table in Parquet ends.
+const parquetEnding = ".parquet"
+
 // createPart creates a file beside the real one, under a name that nobody has.
 func (o *output) createPart() (err error) {
 	for n := 0; ; n++ {
@@ -74,8 +88,11 @@ func (o *output) Write(p []byte) (int, error) {
 // left.
 func (o *output) Commit() error {
 	var err error
+	if o.table != nil {
+		err = o.table.Close()
+	}
 	if o.zip != nil {
-		err = o.zip.Close()
+		err = errors.Join(err, o.zip.Close())
 	}
 	if o.replaces && err == nil {
 		err = o.file.Sync()

@@ -46,6 +46,9 @@ type files struct {
 // ofSeveral says what outputPath does.
 const ofSeveral = "where there are several runs, each has a file of its own, FILE.POLICY.SEED, such as a.kube.1.csv where FILE is a.csv"
 
+// asParquet says what output.as does.
+const asParquet = "as CSV, or as Parquet if FILE ends in .parquet; "
+
 func newSimulate(known policies.List) *cobra.Command {
 	f := simulateFlags{known: known}
 	c := &cobra.Command{
@@ -99,9 +102,9 @@ func (f *simulateFlags) register(c *cobra.Command) {
 	s.StringVar(&f.spec, "spec", "", "run what `FILE` says, as --print-spec prints it; other flags change that")
 	s.BoolVar(&f.printSpec, "print-spec", false, "print what would be run, as a file for --spec, and run nothing")
 	s.StringVarP(&f.format, "output", "o", "table", "table, json or csv")
-	s.StringVar(&f.placements, "placements", "", "write a line per decision to `FILE`, in the columns of Google's task_events; "+ofSeveral)
-	s.StringVar(&f.tasks, "tasks", "", "write a line per task to `FILE`; "+ofSeveral)
-	s.StringVar(&f.invoices, "invoices", "", "write what each user owes to `FILE`, item by item; "+ofSeveral)
+	s.StringVar(&f.placements, "placements", "", "write a line per decision to `FILE`, in the columns of Google's task_events; "+asParquet+ofSeveral)
+	s.StringVar(&f.tasks, "tasks", "", "write a line per task to `FILE`; "+asParquet+ofSeveral)
+	s.StringVar(&f.invoices, "invoices", "", "write what each user owes to `FILE`, item by item; "+asParquet+ofSeveral)
 	s.StringVar(&f.timeline, "timeline", "", "draw the run as a trace in `FILE` that ui.perfetto.dev opens: nodes with their tasks, rounds, evictions, waiting; "+ofSeveral+"; of a recording, too")
 	s.StringVar(&f.record, "record", "", "record the run in the folder `DIR`, so that --workload recording:DIR replays it, races of solvers included; where there are several runs, each has a folder of its own, DIR.POLICY.SEED")
 	s.StringVar(&f.report, "report", "", "draw the results on a page of HTML, `FILE`")
@@ -367,9 +370,9 @@ func (s *simulation) outputs(j *job, config *sim.Config) (files []*output, endTi
 	var drawn io.Writer
 	endTimeline = func() error { return nil }
 	for _, want := range []struct {
-		path string
-		set  *io.Writer
-	}{{s.placements, &o.Placements}, {s.tasks, &o.Tasks}, {s.invoices, &o.Invoices}, {s.timeline, &drawn}} {
+		flag, path string
+		set        *io.Writer
+	}{{"placements", s.placements, &o.Placements}, {"tasks", s.tasks, &o.Tasks}, {"invoices", s.invoices, &o.Invoices}, {"timeline", s.timeline, &drawn}} {
 		if want.path == "" {
 			continue
 		}
@@ -380,6 +383,7 @@ func (s *simulation) outputs(j *job, config *sim.Config) (files []*output, endTi
 			}
 			return nil, nil, err
 		}
+		file.as(tableOf(want.flag))
 		files = append(files, file)
 		*want.set = file
 	}

@@ -81,7 +81,7 @@ type convertFlags struct {
 }
 
 func (f *convertFlags) register(c *cobra.Command) {
-	c.Flags().StringVar(&f.output, "output", "", "`FILE` to write, compressed if it ends in .gz; - is the standard output")
+	c.Flags().StringVar(&f.output, "output", "", "`FILE` to write, compressed if it ends in .gz, a Parquet table if in .parquet; - is the standard output")
 	c.Flags().StringVar(&f.data, "data", "", setup.DataHelp)
 }
 
@@ -158,7 +158,11 @@ func (p *conversion) run(c *cobra.Command) error {
 		return err
 	}
 	losses := trace.Losses{Lenient: p.from.Lenient}
-	if err := p.to.Write(out, counted, &losses); err != nil {
+	write := p.to.Write
+	if p.to.Name == streamName && strings.HasSuffix(p.output, parquetEnding) {
+		write = stream.CopyParquet
+	}
+	if err := write(out, counted, &losses); err != nil {
 		if out.part != "" && errors.Is(err, errInterrupted) {
 			err = fmt.Errorf("%w; nothing was written", err)
 		}
@@ -224,7 +228,7 @@ func targetHelp() string {
 			names = append(names, f.Name)
 		}
 	}
-	return "  " + strings.Join(names, ", ") + "; stream is Fairlead's own, JSON lines"
+	return "  " + strings.Join(names, ", ") + "; stream is Fairlead's own, JSON lines, or a Parquet table if FILE ends in .parquet"
 }
 
 // targetNamed returns the format of that name, if it can be written.

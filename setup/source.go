@@ -51,7 +51,7 @@ type Format struct {
 // Formats lists the formats that a SRC can name. Without a name it is our own.
 func Formats() []Format {
 	return []Format{
-		syntheticFormat(), google2011Format(), azure2017Format(), azure2020Format(), openbFormat(), dlrmFormat(), phillyFormat(), chronusFormat(), heliosFormat(), acmeFormat(), gavelFormat(),
+		syntheticFormat(), google2011Format(), google2019Format(), azure2017Format(), azure2020Format(), openbFormat(), alibaba2018Format(), dlrmFormat(), phillyFormat(), chronusFormat(), heliosFormat(), acmeFormat(), gavelFormat(),
 		alibaba2020Format(), alibaba2026Format(), kubernetesFormat(), placeFormat(), qosFormat(), swfFormat(), ecschedFormat(),
 	}
 }
@@ -231,7 +231,7 @@ func (s URL) openFormat(seed uint64, lenient bool) (trace.Source, error) {
 		return f.open(s, seed, lenient)
 	}
 	if info, err := os.Stat(s.Path); err == nil && info.IsDir() {
-		return nil, fmt.Errorf("%s is a folder; for Google's trace of 2011 write google2011:%s", s.Path, s.Path)
+		return nil, fmt.Errorf("%s is a folder; for Google's traces write google2011:%[1]s or google2019:%[1]s", s.Path)
 	}
 	return stream.Open(s.Path, stream.Options{Lenient: lenient})
 }

@@ -134,6 +134,29 @@ func samples() map[string]sample {
 			source: "google2011:DIR", file: "machine_events-part-00000-of-00001.csv",
 			lines: []string{"0,5,0,HofL,0.5,0.2493", "700000000,6,0,HofL,0.5,0.2493"},
 		},
+		"google2019 instances": {
+			source: "google2019:DIR", file: "instance_events-000000000000.json",
+			lines: []string{
+				`{"time":"0","type":"0","collection_id":"7","instance_index":"0","priority":"200","resource_request":{"cpus":0.125,"memory":0.0625}}`,
+				`{"time":"9","type":"7","collection_id":"7","instance_index":"0"}`,
+			},
+		},
+		"google2019 machines": {
+			source: "google2019:DIR", file: "machine_events-000000000000.json",
+			lines: []string{`{"time":"0","machine_id":"5","type":"1","capacity":{"cpus":0.5,"memory":0.25}}`, `{"time":"9","machine_id":"6","type":"1"}`},
+		},
+		"alibaba2018 machines": {
+			source: "alibaba2018:DIR", file: "machine_meta.csv",
+			lines: []string{"m_1,0,1,2,96,100,USING", "m_2,0,1,3,96,100,USING"},
+		},
+		"alibaba2018 batch": {
+			source: "alibaba2018:DIR", file: "batch_task.csv",
+			lines: []string{"M1,2,j_1,1,Terminated,10,20,100,0.5", "R2_1,1,j_1,1,Terminated,20,30,50,0.25"},
+		},
+		"alibaba2018 containers": {
+			source: "alibaba2018:DIR", file: "container_meta.csv",
+			lines: []string{"c_1,m_1,0,app_1,started,400,400,1.56", "c_2,m_1,5,app_1,started,400,400,1.56"},
+		},
 	}
 }
 

@@ -68,9 +68,14 @@ func OpenLines(file string, skips *Skips) (*Lines, error) {
 	if err != nil {
 		return nil, err
 	}
-	l := NewLines(name, f, skips)
-	l.closer = f
-	return l, nil
+	return ReadLines(name, f, skips), nil
+}
+
+// ReadLines is NewLines of what Close closes.
+func ReadLines(file string, r io.ReadCloser, skips *Skips) *Lines {
+	l := NewLines(file, r, skips)
+	l.closer = r
+	return l
 }
 
 // Stdin is the path of the standard input.
@@ -162,6 +167,9 @@ func (l *Lines) fail(err error) {
 		l.err = io.EOF
 	}
 }
+
+// Number is that of the latest line, from 1.
+func (l *Lines) Number() int { return l.number }
 
 // Error returns an error about the latest line. The column is 0 if the whole
 // line is meant; it is the number of a field where lines have fields.

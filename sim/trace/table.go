@@ -3,6 +3,7 @@ package trace
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"io"
 	"slices"
 )
@@ -23,7 +24,9 @@ type Columns map[string]int
 type Table struct {
 	lines   *Lines
 	skips   *Skips
-	columns Columns
+	columns Columns // nil where no line names them
+	fields  int     // of a line
+	want    string  // what there is to be one of
 	row     Row
 	read    bool // a row was
 }
@@ -39,7 +42,7 @@ func OpenTable(file string, skips *Skips, h Header) (*Table, error) {
 	if err != nil {
 		return nil, errors.Join(err, lines.Close())
 	}
-	return &Table{lines: lines, skips: skips, columns: columns}, nil
+	return &Table{lines: lines, skips: skips, columns: columns, fields: len(columns), want: "a row below the line that names the columns"}, nil
 }
 
 // Next calls read for the next line that is not empty, and returns io.EOF after the last one; an
@@ -49,7 +52,7 @@ func (t *Table) Next(read func(Columns, *Row) error) error {
 	for {
 		line, err := t.lines.Next()
 		if errors.Is(err, io.EOF) && !t.read {
-			return t.lines.Missing("a row below the line that names the columns")
+			return t.lines.Missing(t.want)
 		}
 		if err != nil {
 			return err
@@ -57,7 +60,7 @@ func (t *Table) Next(read func(Columns, *Row) error) error {
 		if len(bytes.TrimSpace(line)) == 0 {
 			continue
 		}
-		t.row.Split(t.lines, line, len(t.columns))
+		t.row.Split(t.lines, line, t.fields)
 		err = read(t.columns, &t.row)
 		if err == nil {
 			t.read = true
@@ -78,6 +81,21 @@ func ReadTable(file string, skips *Skips, h Header, read func(Columns, *Row) err
 	if err != nil {
 		return err
 	}
+	return t.all(read)
+}
+
+// ReadRows is ReadTable of a file whose lines all have the same number of fields, and none names them.
+func ReadRows(file string, skips *Skips, fields int, read func(*Row) error) error {
+	lines, err := OpenLines(file, skips)
+	if err != nil {
+		return err
+	}
+	t := &Table{lines: lines, skips: skips, fields: fields, want: fmt.Sprintf("a row of %d fields", fields)}
+	return t.all(func(_ Columns, row *Row) error { return read(row) })
+}
+
+// all calls read for each row that is left, and closes the file.
+func (t *Table) all(read func(Columns, *Row) error) error {
 	defer t.Close() //nolint:errcheck // it was only read
 	for {
 		err := t.Next(read)

@@ -1,15 +1,10 @@
 package google2011
 
 import (
-	"bufio"
-	"cmp"
-	"encoding/binary"
-	"errors"
-	"io"
 	"math"
-	"os"
 
 	"fairlead.dev/fairlead/cluster"
+	"fairlead.dev/fairlead/internal/spill"
 	"fairlead.dev/fairlead/sim/trace"
 )
 
@@ -134,20 +129,11 @@ type ending struct {
 
 // works holds the ending of every life, in a file, as eight bytes at eight times
 // its number: 0 if it never ends, else the work plus 1, negative if it fails.
-type works struct {
-	file *os.File
-	in   *bufio.Reader
-}
+type works struct{ *spill.Numbers }
 
 func newWorks() (*works, error) {
-	file, err := os.CreateTemp("", "fairlead-google2011-*")
-	if err != nil {
-		return nil, err
-	}
-	// Where an open file can be removed, nothing stays behind even after a
-	// crash. Elsewhere Close removes it.
-	_ = os.Remove(file.Name())
-	return &works{file: file}, nil
+	numbers, err := spill.NewNumbers()
+	return &works{numbers}, err
 }
 
 func (w *works) set(number int, e ending) error {
@@ -155,37 +141,19 @@ func (w *works) set(number int, e ending) error {
 	if e.fails {
 		value = -value
 	}
-	var b [8]byte
-	binary.LittleEndian.PutUint64(b[:], uint64(value))
-	_, err := w.file.WriteAt(b[:], int64(number)*8)
-	return err
+	return w.Set(number, value)
 }
 
 // next returns the ending of the next life, in order.
 func (w *works) next() (ending, error) {
-	if w.in == nil {
-		w.in = bufio.NewReaderSize(io.NewSectionReader(w.file, 0, math.MaxInt64), 1<<16)
-	}
-	var b [8]byte
-	_, err := io.ReadFull(w.in, b[:])
-	// What lies behind the last life with an end was never written.
-	if err != nil && !errors.Is(err, io.EOF) {
-		return ending{}, err
-	}
-	value := int64(binary.LittleEndian.Uint64(b[:]))
+	value, err := w.Next()
 	switch {
+	case err != nil:
+		return ending{}, err
 	case value == 0:
 		return ending{work: cluster.Never}, nil
 	case value < 0:
 		return ending{work: cluster.Time(-value - 1), fails: true}, nil
 	}
 	return ending{work: cluster.Time(value - 1)}, nil
-}
-
-func (w *works) close() error {
-	err := w.file.Close()
-	if gone := os.Remove(w.file.Name()); gone != nil && !errors.Is(gone, os.ErrNotExist) {
-		err = cmp.Or(err, gone)
-	}
-	return err
 }

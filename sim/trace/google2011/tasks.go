@@ -156,5 +156,5 @@ func (t *tasks) describe(r *trace.Record, e *taskEvent, end ending) {
 }
 
 func (t *tasks) close() error {
-	return cmp.Or(t.events.close(), t.constraints.table.close(), t.works.close())
+	return cmp.Or(t.events.close(), t.constraints.table.close(), t.works.Close())
 }

@@ -55,10 +55,14 @@ type Reader struct {
 
 var _ trace.TypicalSource = (*Reader)(nil)
 
-// Open opens a file and reads its header.
+// Open opens a file, lines or a Parquet table, and reads its header.
 func Open(file string, opt Options) (*Reader, error) {
 	skips := &trace.Skips{Lenient: opt.Lenient}
-	lines, err := trace.OpenLines(file, skips)
+	open := trace.OpenLines
+	if isParquet(file) {
+		open = openParquet
+	}
+	lines, err := open(file, skips)
 	if err != nil {
 		return nil, err
 	}
