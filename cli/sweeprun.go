@@ -183,7 +183,7 @@ func (w *sweeper) one(ctx context.Context, run *sweep.Run, progress func(sim.Pro
 	if err != nil {
 		return err
 	}
-	s := &simulation{Plan: plan, programs: w.programs, notes: w.notes}
+	s := &simulation{Plan: plan, programs: w.programs, notes: w.notes, wholeOnly: true}
 	j := &job{Run: plan.Runs()[0]}
 	begun := time.Now()
 	j.result, j.err = s.runOne(ctx, j, progress, nil, stderr)

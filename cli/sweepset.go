@@ -194,13 +194,25 @@ func (w *sweeper) printList(ctx context.Context, stdout io.Writer) error {
 
 // setIn is the file of the set that a path names, the folder of a sweep or the file itself; empty where it names none.
 func setIn(path string) string {
-	if info, err := os.Stat(path); err == nil && info.IsDir() {
+	info, err := os.Stat(path)
+	switch {
+	case err != nil:
+		return ""
+	case info.IsDir():
 		return filepath.Join(path, sweep.SetFile)
+	case !info.Mode().IsRegular(): // a pipe would be read empty
+		return ""
 	}
-	if strings.HasSuffix(path, ".jsonl") {
-		return path
+	file, err := os.Open(path)
+	if err != nil {
+		return ""
 	}
-	return ""
+	defer file.Close() //nolint:errcheck // it was only read
+	head := make([]byte, len(`{"version":1,"index":`))
+	if n, _ := io.ReadFull(file, head); !sweep.BeginsSet(head[:n]) {
+		return ""
+	}
+	return path
 }
 
 // readSet reads a set as files of results, called name if that is enough to tell them apart.

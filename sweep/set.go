@@ -73,6 +73,12 @@ func writeEntry(to io.Writer, run *Run, index int, result []byte) error {
 	return err
 }
 
+// BeginsSet reports whether a file that begins so is a set, as results of other commands begin otherwise.
+func BeginsSet(text []byte) bool {
+	rest, is := bytes.CutPrefix(text, []byte(`{"version":`))
+	return is && bytes.HasPrefix(bytes.TrimLeft(rest, "0123456789"), []byte(`,"index":`))
+}
+
 // mostLine is how long a line of a set may be.
 const mostLine = 64 << 20
 

@@ -258,6 +258,9 @@ func TestReadSet(t *testing.T) {
 	if len(entries) != 6 || entries[5].Policy != "random" || entries[5].Seed != 3 || entries[5].Run.Tasks.Submitted != 5 || entries[5].Run.Seed != 3 {
 		t.Errorf("read %d entries, the last %+v", len(entries), entries[len(entries)-1])
 	}
+	if !sweep.BeginsSet(set[:21]) || sweep.BeginsSet([]byte(`{"version":1,"runs":[`)) || sweep.BeginsSet(nil) {
+		t.Error("what begins a set is not told from what does not")
+	}
 	files := sweep.Files("study", entries)
 	if len(files) != 1 || files[0].Name != "study" || len(files[0].Runs) != 6 {
 		t.Errorf("these are %d files of results", len(files))
