@@ -10,6 +10,9 @@ import (
 // the first that is good for one of them may be too small for the others. Once some are placed there is no choice, and the constraint
 // keeps the others to it.
 //
+// Where such a constraint is soft, the gang would rather stand in one domain, and may stand anywhere. Several of them, of groups of which one divides the other, say
+// how near its tasks would be to each other: below one switch, or else below switches of one spine.
+//
 // Such constraints may be of some of a gang only: the groups that it is made of may each have to stand in a domain of their own, which may be within one that
 // holds all of them. Then each of these parts has a choice of its own (GangParts).
 
@@ -28,6 +31,24 @@ func GangDomains(v *View, tasks []TaskID) (sets [][]NodeID, bound bool) {
 		}
 	}
 	return sets, bound
+}
+
+// GangPreferences are sets of nodes in one of which all of these tasks would rather stand, level by level: a soft constraint of the kind by which GangDomains
+// chooses is a level, and its sets are those of its group. The level with the most sets comes first, as its sets are the narrowest. There is none
+// where some of the tasks have not the constraint, or others with it stand somewhere: beside these it is cheaper than elsewhere.
+func GangPreferences(v *View, tasks []TaskID) (levels [][][]NodeID) {
+	if len(tasks) == 0 {
+		return nil
+	}
+	for _, r := range v.shape[v.task[tasks[0]].Shape].roles {
+		row := &v.constraints.row[r.constraint]
+		if row.spec.Hard || !comesFirst(v, r) || slices.ContainsFunc(tasks, func(t TaskID) bool { return !slices.Contains(v.shape[v.task[t].Shape].roles, r) }) {
+			continue
+		}
+		levels = append(levels, setsOf(v, &v.constraints.group[row.bound[r.bound].group]))
+	}
+	slices.SortStableFunc(levels, func(a, b [][]NodeID) int { return cmp.Compare(len(b), len(a)) })
+	return levels
 }
 
 // Domain is a set of nodes of a group, and its name.
@@ -136,9 +157,13 @@ func Clings(v *View, id ShapeID) bool {
 
 // leads reports whether a task with the role chooses where its like may come.
 func leads(v *View, r role) bool {
-	row := &v.constraints.row[r.constraint]
-	b := &row.bound[r.bound]
-	return row.spec.Hard && b.OrFirst && r.subject && r.target && b.arrivals.targets == [tenses]int64{}
+	return v.constraints.row[r.constraint].spec.Hard && comesFirst(v, r)
+}
+
+// comesFirst reports whether a task with the role is to be beside its like, and there is none yet.
+func comesFirst(v *View, r role) bool {
+	b := &v.constraints.row[r.constraint].bound[r.bound]
+	return b.OrFirst && r.subject && r.target && b.arrivals.targets == [tenses]int64{}
 }
 
 // setsOf are the live nodes of each set of the group.

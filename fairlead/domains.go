@@ -15,48 +15,64 @@ import (
 // that holds all of its tasks; or else that which holds most, if these are enough. Only where no domain has room for it, others have to
 // leave: in the domain where the fewest violate a budget that guards them, then where the fewest leave, and of several in the one that holds most.
 //
-// What tasks prefer counts within a domain, and not for which one is taken.
+// A gang that would rather stand in one domain (cluster.GangPreferences) is tried in these first: in one of the narrowest that holds all of it, if nobody has to leave for
+// that. Where none does, it stands where it costs least, of which distance is a part. What else tasks prefer counts within a domain, and not for which one is taken.
 //
 // Where a gang looks for room, its domain's nodes are looked at one by one: so for each task all domains together cost as much as one look at
 // each node. Domains that have too few places for tasks like these, even if all are gone who are there, cost nothing.
 
-// inOneDomain is a bundle that brings the gang to its number in one of the domains, and is tried; nil where there is none.
-func (p ganging) inOneDomain(job cluster.JobID, tasks []cluster.TaskID, domains []sched.Domain, ways []way) (best []sched.Action) {
+// near is a bundle that brings all tasks of the gang to a domain where they would rather stand (sched.GangPreferences), nobody leaving for them, and is tried: of the
+// narrowest ones that hold all of it. It is nil, with nothing tried, where there is none.
+func (p ganging) near(job cluster.JobID, tasks []cluster.TaskID, ways []way) []sched.Action {
+	from := p.here()
+	for _, domains := range sched.GangPreferences(p.t.View(), tasks) {
+		bundle := p.inOneDomain(job, tasks, domains, ways, false)
+		if count(bundle, sched.Place) == len(tasks) {
+			return bundle
+		}
+		if bundle != nil {
+			p.back(from)
+			p.touch(bundle)
+		}
+	}
+	return nil
+}
+
+// inOneDomain is a bundle that brings the gang to its number in one of the domains, instead of others or not, and is tried; nil where there is none.
+func (p ganging) inOneDomain(job cluster.JobID, tasks []cluster.TaskID, domains []sched.Domain, ways []way, instead bool) (best []sched.Action) {
 	s := p.t.View()
 	lacks, alike := int64(cluster.GangLacks(s, job)), !slices.ContainsFunc(tasks, func(t cluster.TaskID) bool { return s.Task(t).Shape != s.Task(tasks[0]).Shape })
 	from := p.here()
 	after, violations := from, 0 // of the best
 	defer func() { p.claims.within = nil }()
-	for _, instead := range []bool{false, true} {
-		for i := range domains {
-			d := &domains[i]
-			if alike && (!instead && d.Room < lacks || d.Freed < lacks) {
-				continue
-			}
-			p.claims.within = d
-			bundle := p.oneOf(job, ways, instead)
-			if bundle == nil {
-				continue
-			}
-			spent := p.here()
-			p.back(from)
-			violates := evict.Violations(s, bundle)
-			if best == nil || cmp.Or(cmp.Compare(violates, violations), compare(bundle, best)) < 0 {
-				best, after, violations = bundle, spent, violates
-			}
-			p.touch(bundle)
-			if count(best, sched.Place) == len(tasks) && count(best, sched.Evict) == 0 {
-				break
-			}
+	for i := range domains {
+		d := &domains[i]
+		if alike && (!instead && d.Room < lacks || d.Freed < lacks) {
+			continue
 		}
-		if best != nil {
-			if p.redo(from, after, best); len(domains) > 1 {
-				p.proof.void() // fewer may suffice in another one
-			}
-			return best
+		p.claims.within = d
+		bundle := p.oneOf(job, ways, instead)
+		if bundle == nil {
+			continue
+		}
+		spent := p.here()
+		p.back(from)
+		violates := evict.Violations(s, bundle)
+		if best == nil || cmp.Or(cmp.Compare(violates, violations), compare(bundle, best)) < 0 {
+			best, after, violations = bundle, spent, violates
+		}
+		p.touch(bundle)
+		if count(best, sched.Place) == len(tasks) && count(best, sched.Evict) == 0 {
+			break
 		}
 	}
-	return nil
+	if best == nil {
+		return nil
+	}
+	if p.redo(from, after, best); len(domains) > 1 {
+		p.proof.void() // fewer may suffice in another one
+	}
+	return best
 }
 
 // redo tries anew what led from one point to the other.

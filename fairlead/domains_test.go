@@ -176,6 +176,55 @@ func TestGangsLeaveRoomyDomainsOpen(t *testing.T) {
 	}
 }
 
+// TestGangsStandNear: a gang that would rather stand in one domain stands in one of the narrowest that hold it.
+func TestGangsStandNear(t *testing.T) {
+	counts := schedtest.GangsStandNear(t, 3000, func() sched.Policy { return fairlead.New(fairlead.Options{Ties: book.Lowest}) })
+	if slices.Min(counts[:]) < 200 {
+		t.Errorf("%d gangs stand below a switch, %d below a spine, %d wider: this says little", counts[0], counts[1], counts[2])
+	}
+}
+
+// TestGangPrefersWithinItsDomain: one that must stand in a zone, and would rather in a rack, stands in a rack of the zones, if one has room for all of it, else in a zone.
+func TestGangPrefersWithinItsDomain(t *testing.T) {
+	for _, c := range []struct {
+		tasks int
+		want  []cluster.NodeID
+	}{{2, []cluster.NodeID{2, 3}}, {3, []cluster.NodeID{1, 2, 3}}} {
+		near := schedtest.OneDomain("gang", "rack")
+		near.Hard, near.Weight = false, cluster.DefaultWeight
+		events := []cluster.Event{
+			cluster.ConstraintDefined{Constraint: 0, Spec: near}, cluster.ConstraintDefined{Constraint: 1, Spec: schedtest.OneDomain("gang", "zone")},
+			cluster.ShapeDefined{Shape: 0, Spec: cluster.Shape{Demand: cluster.Vector{1}, Tags: []string{"gang"}}},
+			cluster.JobSubmitted{Job: 1, Name: "gang", Gang: int32(c.tasks)},
+		}
+		for n, at := range [][2]string{{"a", "x"}, {"b", "y"}, {"c", "y"}, {"c", "y"}, {"d", ""}, {"d", ""}, {"d", ""}} { // rack d is in no zone
+			spec := cluster.NodeSpec{Capacity: cluster.Vector{1}, Groups: []cluster.Label{{Key: "rack", Value: at[0]}}}
+			if at[1] != "" {
+				spec.Groups = append(spec.Groups, cluster.Label{Key: "zone", Value: at[1]})
+			}
+			events = append(events, cluster.NodeAdded{Node: cluster.NodeID(n), Spec: spec})
+		}
+		for task := range cluster.TaskID(c.tasks) {
+			events = append(events, cluster.TaskSubmitted{Task: task, Seq: cluster.Seq(task), Job: 1, Shape: 0})
+		}
+		core, err := sched.New(cluster.NewState([]cluster.Kind{{Name: "cpu"}}, nil), sched.Lane{Name: "all", Policy: fairlead.New(fairlead.Options{Ties: book.Lowest})})
+		if err != nil {
+			t.Fatal(err)
+		}
+		out, _, err := core.Step(0, events, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var nodes []cluster.NodeID
+		for _, d := range out {
+			nodes = append(nodes, d.Node)
+		}
+		if slices.Sort(nodes); !slices.Equal(nodes, c.want) {
+			t.Errorf("a gang of %d stands on %v, want %v", c.tasks, nodes, c.want)
+		}
+	}
+}
+
 // TestGangThatFitsNoDomainSaysHowMany: the reason has the number that would fit in the best of the domains.
 func TestGangThatFitsNoDomainSaysHowMany(t *testing.T) {
 	events := []cluster.Event{

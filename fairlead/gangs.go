@@ -178,16 +178,22 @@ func (p ganging) place(job cluster.JobID, tasks []cluster.TaskID, asks *asking) 
 	slices.SortStableFunc(smallest, func(a, b cluster.TaskID) int { return cmp.Compare(size(a), size(b)) })
 	mixed := size(largest[0]) != size(smallest[0])
 	ways := []way{{tasks: largest, off: !free}, {tasks: smallest, off: !free || !mixed}, {tasks: largest, instead: true}, {tasks: smallest, instead: true, off: !mixed}}
-	var bundle []sched.Action
-	if domains, bound := sched.GangDomains(s, tasks); bound {
-		bundle = p.inOneDomain(job, tasks, domains, ways)
-	} else if bundle = p.oneOf(job, ways, false); bundle == nil {
-		bundle = p.oneOf(job, ways, true)
+	if bundle := p.near(job, tasks, ways); bundle != nil {
+		return bundle
 	}
-	if bundle == nil {
-		bundle = p.together(tasks)
+	domains, bound := sched.GangDomains(s, tasks)
+	for _, instead := range []bool{false, true} {
+		var bundle []sched.Action
+		if bound {
+			bundle = p.inOneDomain(job, tasks, domains, ways, instead)
+		} else {
+			bundle = p.oneOf(job, ways, instead)
+		}
+		if bundle != nil {
+			return bundle
+		}
 	}
-	return bundle
+	return p.together(tasks)
 }
 
 // way is in which order tasks are placed, and whether others leave for them.

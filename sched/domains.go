@@ -7,8 +7,8 @@ import (
 	"fairlead.dev/fairlead/cluster"
 )
 
-// This file puts the domains in order of which one is to hold a gang (cluster.GangDomains). The fullest comes first, so that the others stay
-// open for gangs that need more.
+// This file puts the domains in order of which one is to hold a gang (cluster.GangDomains), or would better hold it (cluster.GangPreferences). The fullest comes
+// first, so that the others stay open for gangs that need more.
 
 // Domain is a set of nodes that may hold all of a gang.
 type Domain struct {
@@ -41,6 +41,44 @@ func (d *Domain) Split(s *cluster.View, part []cluster.TaskID) []Domain {
 // tasks need not stand in one, or others of theirs stand in one.
 func GangDomains(s *cluster.View, tasks []cluster.TaskID) (domains []Domain, bound bool) {
 	sets, bound := cluster.GangDomains(s, tasks)
+	return measured(s, tasks, sets), bound
+}
+
+// GangPreferences are the domains in one of which these tasks of one gang would rather stand, level by level, the narrowest first (cluster.GangPreferences). Where they
+// have to stand in one domain as well, each is the part of a preferred one that lies within that.
+func GangPreferences(s *cluster.View, tasks []cluster.TaskID) (levels [][]Domain) {
+	preferred := cluster.GangPreferences(s, tasks)
+	if len(preferred) == 0 {
+		return nil
+	}
+	required, bound := cluster.GangDomains(s, tasks)
+	for _, sets := range preferred {
+		if bound {
+			sets = inside(sets, required)
+		}
+		levels = append(levels, measured(s, tasks, sets))
+	}
+	return levels
+}
+
+// inside are the parts of the sets that lie within one of the others, those that have nodes.
+func inside(sets, others [][]cluster.NodeID) (parts [][]cluster.NodeID) {
+	for _, set := range sets {
+		for _, other := range others {
+			part := slices.DeleteFunc(slices.Clone(set), func(n cluster.NodeID) bool {
+				_, in := slices.BinarySearch(other, n)
+				return !in
+			})
+			if len(part) > 0 {
+				parts = append(parts, part)
+			}
+		}
+	}
+	return parts
+}
+
+// measured are the sets as domains for these tasks: that with the least room first, then that which came first.
+func measured(s *cluster.View, tasks []cluster.TaskID, sets [][]cluster.NodeID) (domains []Domain) {
 	for _, nodes := range sets {
 		d := Domain{Nodes: nodes}
 		for _, n := range nodes {
@@ -59,7 +97,7 @@ func GangDomains(s *cluster.View, tasks []cluster.TaskID) (domains []Domain, bou
 		domains = append(domains, d)
 	}
 	slices.SortStableFunc(domains, func(a, b Domain) int { return cmp.Compare(a.Room, b.Room) })
-	return domains, bound
+	return domains
 }
 
 // fewer is the lesser of two numbers, of which the first is below 0 while it is not known.

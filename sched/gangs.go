@@ -254,15 +254,26 @@ func (t *Trial) TryGang(tasks []cluster.TaskID, may func(cluster.TaskID, cluster
 type way struct{ smallFirst, later, loose bool }
 
 // most is the placements of as many tasks as find room by one of the ways, in one domain if that has to be: the first that is enough, or else the
-// first of those that place most.
+// first of those that place most. All of them are in a domain that they prefer, if one has room for all.
 func (g *gangSearch) most() (best []Action) {
 	if len(g.tasks) < g.need {
 		return nil // however much room there is
 	}
-	domains, bound := GangDomains(g.trial.View(), g.tasks)
+	s := g.trial.View()
+	for _, domains := range GangPreferences(s, g.tasks) {
+		if best = g.mostInOne(domains); len(best) == len(g.tasks) {
+			return best
+		}
+	}
+	domains, bound := GangDomains(s, g.tasks)
 	if !bound {
 		return g.mostThere()
 	}
+	return g.mostInOne(domains)
+}
+
+// mostInOne is most in one of the domains.
+func (g *gangSearch) mostInOne(domains []Domain) (best []Action) {
 	for i := 0; i < len(domains) && len(best) < len(g.tasks); i++ {
 		g.in = &domains[i]
 		if bundle := g.mostThere(); len(bundle) > len(best) {

@@ -27,6 +27,14 @@ func TestGangsFindOneDomain(t *testing.T) {
 	}
 }
 
+// TestGangsStandNear: a gang that would rather stand in one domain stands in one of the narrowest that hold it.
+func TestGangsStandNear(t *testing.T) {
+	counts := schedtest.GangsStandNear(t, 3000, func() sched.Policy { return &simple{idle: true} })
+	if slices.Min(counts[:]) < 200 {
+		t.Errorf("%d gangs stand below a switch, %d below a spine, %d wider: this says little", counts[0], counts[1], counts[2])
+	}
+}
+
 // TestGangsWakeWhereThereIsRoom: no gang sleeps on where there has come to be room for it.
 func TestGangsWakeWhereThereIsRoom(t *testing.T) {
 	if woken := schedtest.GangsWake(t, 300, func() sched.Policy { return &simple{idle: true} }); woken < 300 {
