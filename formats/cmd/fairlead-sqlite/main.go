@@ -9,6 +9,7 @@ package main
 
 import (
 	"compress/gzip"
+	"context"
 	"database/sql"
 	"encoding/csv"
 	"errors"
@@ -16,6 +17,7 @@ import (
 	"io"
 	"net/url"
 	"os"
+	"os/signal"
 	"path/filepath"
 	"strconv"
 
@@ -27,7 +29,10 @@ func main() {
 		fmt.Fprintln(os.Stderr, "usage: fairlead-sqlite DATABASE DIR\nwrites DIR/vmType.csv.gz and DIR/vm.csv.gz, which fairlead reads as azure2020:DIR")
 		os.Exit(2)
 	}
-	if err := run(os.Args[1], os.Args[2]); err != nil {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	err := run(ctx, os.Args[1], os.Args[2])
+	stop()
+	if err != nil {
 		fmt.Fprintln(os.Stderr, "fairlead-sqlite:", err)
 		os.Exit(1)
 	}
@@ -45,7 +50,7 @@ func tables() []table {
 }
 
 // run writes the tables of the database into the folder.
-func run(database, dir string) (err error) {
+func run(ctx context.Context, database, dir string) (err error) {
 	if _, err := os.Stat(database); err != nil { // the driver would make one
 		return err
 	}
@@ -58,16 +63,16 @@ func run(database, dir string) (err error) {
 		return err
 	}
 	for _, t := range tables() {
-		if err := t.write(db, filepath.Join(dir, t.file)); err != nil {
+		if err := t.write(ctx, db, filepath.Join(dir, t.file)); err != nil {
 			return fmt.Errorf("%s: %w", database, err)
 		}
 	}
 	return nil
 }
 
-// write writes the table. The file appears when it is whole.
-func (t table) write(db *sql.DB, path string) error {
-	rows, err := db.Query(t.query)
+// write writes the table. The file appears when it is whole; of one that was interrupted nothing is left.
+func (t table) write(ctx context.Context, db *sql.DB, path string) error {
+	rows, err := db.QueryContext(ctx, t.query)
 	if err != nil {
 		return err
 	}

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"database/sql"
 	"errors"
 	"io"
@@ -23,7 +24,7 @@ func made(t *testing.T, statements ...string) string {
 		t.Fatal(err)
 	}
 	for _, s := range statements {
-		if _, err := db.Exec(s); err != nil {
+		if _, err := db.ExecContext(t.Context(), s); err != nil {
 			t.Fatal(s, err)
 		}
 	}
@@ -42,7 +43,7 @@ func TestTables(t *testing.T) {
 		"INSERT INTO vm VALUES (3, 1, 5, 0, 0.5, 1.5), (1, 1, 5, 0, 0.25, NULL), (2, 2, 5, 1, -7157, 0.125)",
 	)
 	dir := filepath.Join(t.TempDir(), "new")
-	if err := run(database, dir); err != nil {
+	if err := run(t.Context(), database, dir); err != nil {
 		t.Fatal(err)
 	}
 	src, err := azure2020.Open(dir, azure2020.Options{TasksOnly: true})
@@ -75,9 +76,14 @@ func TestNoTables(t *testing.T) {
 		made(t, "CREATE TABLE other (id INTEGER)"):  "no such table",
 		filepath.Join(dir, "nowhere"):               "no such file",
 	} {
-		if err := run(database, dir); err == nil || !strings.Contains(err.Error(), want) {
+		if err := run(t.Context(), database, dir); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%v, want %q", err, want)
 		}
+	}
+	stopped, stop := context.WithCancel(t.Context())
+	stop()
+	if err := run(stopped, made(t, "CREATE TABLE vmType (id INTEGER)"), dir); !errors.Is(err, context.Canceled) {
+		t.Errorf("interrupted: %v", err)
 	}
 	if left, err := os.ReadDir(dir); err != nil || len(left) > 0 {
 		t.Errorf("%v is left, %v", left, err)

@@ -316,11 +316,20 @@ func (s *Source) work(vm *vm) cluster.Time {
 
 // Notes says how many durations were drawn so far.
 func (s *Source) Notes() []string {
-	d := s.drawn
-	if d.whole+d.rest == 0 {
-		return nil
+	var all []string
+	for _, of := range []struct {
+		count int
+		what  string
+	}{
+		{s.drawn.whole, "drew how long %d VMs live, by flavour, from those of dev"},
+		{s.drawn.rest, "drew how much longer %d VMs live that were there when they were seen last"},
+		{s.drawn.never, "%d of these outlive what was observed in dev, and never end"},
+	} {
+		if of.count > 0 {
+			all = append(all, fmt.Sprintf(of.what, of.count))
+		}
 	}
-	return []string{fmt.Sprintf("durations of %d VMs are drawn by flavour from those of dev, and of %d more from when they were seen last; %d of both outlive what was observed there, and never end", d.whole, d.rest, d.never)}
+	return all
 }
 
 // Skipped counts the broken lines that were passed over, with the first few.
