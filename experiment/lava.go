@@ -48,20 +48,27 @@ func (b placedBy) String() string {
 func placedBys() []placedBy {
 	return []placedBy{
 		{"best-fit", ""}, {"nilas", lifetime.Curves}, {"nilas", lifetime.Means}, {"nilas", lifetime.Truth},
-		{"lava", lifetime.Curves}, {"lava", lifetime.Truth},
+		{"lava", lifetime.Curves}, {"lava", lifetime.Truth}, {unitedName, ""}, {unitedName, lifetime.Curves},
 	}
 }
 
 func lifetimeExperiments() []Experiment {
 	return []Experiment{{
 		Name: "lava", What: "how many nodes are empty when VMs are placed by how long they will live",
-		Paper: "LAVA, MLSys 2025, arXiv 2412.09840", Policies: []string{"best-fit", "nilas", "lava"}, setUp: setUpLava,
+		Paper: "LAVA, MLSys 2025, arXiv 2412.09840", Policies: []string{"best-fit", "nilas", "lava", unitedName}, setUp: setUpLava,
 	}}
 }
 
 // setUpLava finds how many hosts there are to be, and has each policy place the VMs on them.
 func setUpLava(o *Options) (*plan, error) {
 	w := madeUpVMs(o)
+	if o.Data != "" && o.Size == Full {
+		azure, err := azureVMs(o)
+		if err != nil {
+			return nil, err
+		}
+		w = azure
+	}
 	tasks, err := w.open(0)
 	if err != nil {
 		return nil, err

@@ -128,6 +128,25 @@ func (c *cloud) whose() *tenant {
 // Close has nothing to close.
 func (c *cloud) Close() error { return nil }
 
+// oneIn is a source of which one job in so many comes, drawn by its number, so that those that stay come as they did.
+type oneIn struct {
+	trace.Source
+	jobs uint64
+}
+
+// Next passes over the tasks of the other jobs.
+func (s *oneIn) Next(r *trace.Record) error {
+	for {
+		if err := s.Source.Next(r); err != nil || r.What != trace.TaskSubmitted {
+			return err
+		}
+		h := r.Task.Job * 0x9e3779b97f4a7c15
+		if (h>>32)%s.jobs == 0 {
+			return nil
+		}
+	}
+}
+
 // departure is when a VM gives back its demand.
 type departure struct {
 	at     cluster.Time

@@ -16,6 +16,9 @@ import "fairlead.dev/fairlead/cluster"
 //	rest[b] = h·width/2 + (1-h)·(width + rest[b+1])
 //
 // in integers with 16 binary digits for hazards, so that all machines say the same.
+//
+// Tried and dropped: the time by which half are gone, in place of the expectation. On Azure's VMs nilas has .07 points more of empty
+// nodes with it, and lava 2.5 points less.
 
 // prior is how many runs the next level counts for.
 const prior = 8
