@@ -61,7 +61,7 @@ func (l *labelled) Next(r *trace.Record) error {
 func madeUp(seed uint64, nodes int, length cluster.Time) trace.Source {
 	random := rand.New(rand.NewPCG(seed, 0x9f5)) //nolint:gosec // chance is wanted, not secrecy
 	o := philly.Default()
-	o.Nodes = nodes
+	o.Nodes, o.Loose = nodes, true
 	l := gpujobs.NewList(false)
 	for at := cluster.Time(0); at < length; at += cluster.Time(random.ExpFloat64() * float64(4*cluster.Minute)) {
 		gpus := [...]int64{1, 1, 1, 1, 1, 2, 4, 8, 8, 16}[random.IntN(10)]
@@ -85,7 +85,7 @@ func gfsJobs(o *Options) (open func() (trace.Source, error), p *plan, err error)
 	p = &plan{data: fmt.Sprintf("Microsoft's Philly trace of 2017 on %d nodes of 8 GPUs, spot labels drawn with the seed %d", gfsNodes, o.Seed), real: true}
 	return func() (trace.Source, error) {
 		options := philly.Default()
-		options.Nodes = gfsNodes
+		options.Nodes, options.Loose = gfsNodes, true
 		src, err := philly.Open(file, options)
 		if err != nil {
 			return nil, err
@@ -113,8 +113,13 @@ func setUpGFS(o *Options) (*plan, error) {
 			if err != nil {
 				return nil, err
 			}
+			var own policies.Options
+			if name == unitedName {
+				own.Own = policies.Settings{"without": os.Getenv("TRYOUT")}
+			}
 			p.cases = append(p.cases, simulation{
-				line: name, at: report.Number(least / cluster.Minute), policy: name, open: open, source: "jobs of GPUs", planner: sim.Zero, trigger: by.When,
+				options: own,
+				line:    name, at: report.Number(least / cluster.Minute), policy: name, open: open, source: "jobs of GPUs", planner: sim.Zero, trigger: by.When,
 				until:   of(o.Size, 0, 45*cluster.Day, 0),
 				promise: &promise{classes: table, table: "spot, least run " + least.String(), world: sim.World{Seed: o.Seed}},
 			})
