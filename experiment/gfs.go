@@ -26,7 +26,7 @@ const (
 	// gfsSpot is the share of jobs that are spot.
 	gfsSpot = 0.3
 	// gfsNodes is how many nodes of eight GPUs there are: fewer than what is asked for needs in the busiest weeks.
-	gfsNodes = 80
+	gfsNodes = 110
 	// firstCome is the policy that serves each class first come, first served, and evicts lower priorities.
 	firstCome = "priority"
 )
@@ -61,7 +61,7 @@ func (l *labelled) Next(r *trace.Record) error {
 func madeUp(seed uint64, nodes int, length cluster.Time) trace.Source {
 	random := rand.New(rand.NewPCG(seed, 0x9f5)) //nolint:gosec // chance is wanted, not secrecy
 	o := philly.Default()
-	o.Nodes = nodes
+	o.Nodes, o.Loose = nodes, true
 	l := gpujobs.NewList(false)
 	for at := cluster.Time(0); at < length; at += cluster.Time(random.ExpFloat64() * float64(4*cluster.Minute)) {
 		gpus := [...]int64{1, 1, 1, 1, 1, 2, 4, 8, 8, 16}[random.IntN(10)]
@@ -85,7 +85,7 @@ func gfsJobs(o *Options) (open func() (trace.Source, error), p *plan, err error)
 	p = &plan{data: fmt.Sprintf("Microsoft's Philly trace of 2017 on %d nodes of 8 GPUs, spot labels drawn with the seed %d", gfsNodes, o.Seed), real: true}
 	return func() (trace.Source, error) {
 		options := philly.Default()
-		options.Nodes = gfsNodes
+		options.Nodes, options.Loose = gfsNodes, true
 		src, err := philly.Open(file, options)
 		if err != nil {
 			return nil, err
@@ -103,6 +103,7 @@ func setUpGFS(o *Options) (*plan, error) {
 	p.facts = []string{
 		fmt.Sprintf("%.0f %% of the jobs are spot, drawn job by job; the others come first, and may evict them when their runs have lasted as promised. What an evicted run had done is lost.", 100*gfsSpot),
 		"First come is " + firstCome + ": each class in the order of submission, and who has no place evicts a lower priority. Both policies keep the same promises, and nothing is foreseen: GFS foresees what jobs of high priority will ask for.",
+		unitedName + " moves nobody, as a move of a job that trains is an eviction; the pods of a job are placed each by itself, as first come evicts nobody for a gang.",
 		"What GFS published is beside it for orientation alone: other jobs, real labels, another cluster, and another rival.",
 	}
 	for _, least := range of(o.Size, []cluster.Time{10 * cluster.Minute, cluster.Hour, 4 * cluster.Hour}, []cluster.Time{cluster.Hour}, []cluster.Time{10 * cluster.Minute, cluster.Hour}) {
@@ -113,8 +114,13 @@ func setUpGFS(o *Options) (*plan, error) {
 			if err != nil {
 				return nil, err
 			}
+			var options policies.Options
+			if name == unitedName {
+				options.Own = policies.Settings{"without": "moves"}
+			}
 			p.cases = append(p.cases, simulation{
-				line: name, at: report.Number(least / cluster.Minute), policy: name, open: open, source: "jobs of GPUs", planner: sim.Zero, trigger: by.When,
+				options: options,
+				line:    name, at: report.Number(least / cluster.Minute), policy: name, open: open, source: "jobs of GPUs", planner: sim.Zero, trigger: by.When,
 				until:   of(o.Size, 0, 45*cluster.Day, 0),
 				promise: &promise{classes: table, table: "spot, least run " + least.String(), world: sim.World{Seed: o.Seed}},
 			})
@@ -160,7 +166,7 @@ func concludeGFS(all []outcome, r *report.Reproduction) {
 			what      string
 			of        func(*outcome) float64
 			published report.Number
-		}{{"evicted runs of spot jobs", evictedRuns, 1 - 0.33}, {"waiting of spot jobs", waited, 1 - 0.441}} {
+		}{{evictedRow, evictedRuns, 1 - 0.33}, {waitedRow, waited, 1 - 0.441}} {
 			ours, theirs := row.of(&o), row.of(other)
 			r.Compared = append(r.Compared,
 				report.Compared{What: row.what + ", " + unitedName + " over first come" + promise, Unit: report.InFactors, Published: new(row.published), Ours: known(report.Ratio(ours, theirs), theirs > 0), Note: orientation},
@@ -171,15 +177,30 @@ func concludeGFS(all []outcome, r *report.Reproduction) {
 		for _, c := range []*outcome{&o, other} {
 			r.Compared = append(r.Compared,
 				report.Compared{What: "runs evicted before they had lasted, " + c.policy + promise, Unit: report.InEvents, Ours: new(report.Number(spotOf(c).EvictedEarly))},
+				report.Compared{What: "GPU hours of spot jobs lost, " + c.policy + promise, Unit: report.InUnits, Ours: new(lostGPUs(c))},
 				report.Compared{What: "jobs of high priority wait for their first place, " + c.policy + promise, Unit: report.InSeconds, Ours: new(report.Number(meanSeconds(c.run.Classes["hp"].PlacementLatency)))},
 			)
 		}
 	}
 }
 
+// The rows that have a published number.
+const (
+	evictedRow = "evicted runs of spot jobs"
+	waitedRow  = "waiting of spot jobs"
+)
+
+// lostGPUs is what runs of spot jobs had done when they were evicted, in hours of a GPU.
+func lostGPUs(o *outcome) report.Number {
+	if s := o.run.Classes["spot"].Shortfall; s != nil {
+		return s.Lost["gpu"]
+	}
+	return 0
+}
+
 // unitOf is the unit of what is compared.
 func unitOf(what string) report.Unit {
-	if what == "evicted runs of spot jobs" {
+	if what == evictedRow {
 		return report.InShares
 	}
 	return report.InSeconds

@@ -12,7 +12,8 @@
 // A job has as many GPUs as its scale factor, and the type, such as "ResNet-50 (batch size 64)", says
 // with the scale factor and a table of throughputs how many steps a second it takes: a file such as
 // simulation_throughputs.json, by kind of GPU, then by "('ResNet-50 (batch size 64)', 1)", and under
-// null where it has its GPUs to itself. Gavel moves jobs between kinds of GPU; here all GPUs are of one
+// null where it has its GPUs to itself. A type that was measured on one GPU alone is as fast on several (Notes count
+// such jobs): the traces made of Philly have some. Gavel moves jobs between kinds of GPU; here all GPUs are of one
 // kind, Options.Worker. The SLO is a multiple of that run time; below 0 there is none. Arrival times
 // are in seconds. The weight, rounded, becomes the priority. Commands are not read.
 package gavel
@@ -107,6 +108,11 @@ func readJob(row *trace.Row, f form, l *gpujobs.List, speeds map[string]float64)
 	}
 	steps := row.Uint(f.steps, "a number of steps", 1<<53)
 	speed, known := speeds[fmt.Sprintf("('%s', %d)", row.Text(f.job), scale)]
+	if !known && scale > 1 {
+		if speed, known = speeds[fmt.Sprintf("('%s', 1)", row.Text(f.job))]; known {
+			l.Remark("jobs are of a type that the table of throughputs does not have with their scale factor, and as fast as with one GPU")
+		}
+	}
 	if !known {
 		row.Fail(f.job, fmt.Sprintf("a job type that the table of throughputs has with the scale factor %d", scale))
 		speed = 1

@@ -70,6 +70,10 @@ func TestRead(t *testing.T) {
 		t.Error(diff)
 	}
 	o := Default()
+	all, s, err := read(t, strings.Replace(good, "\t800\t1\t", "\t800\t4\t", 1), throughputs, o)
+	if err != nil || all[1].Task.Work != 100*second || all[1].Task.Demand[0] != 4000 || len(s.Notes()) != 1 || !strings.HasPrefix(s.Notes()[0], "1 jobs are of a type") {
+		t.Errorf("on more GPUs than were measured: %v, %v, %v", all, s.Notes(), err)
+	}
 	o.Worker = "k80"
 	all, _, err = read(t, strings.Replace(good, "1.2", "-1.000000", 1), throughputs, o)
 	if err != nil || len(all) != 2 || all[1].Task.Work != 400*second || all[1].Task.Due != nil {
@@ -82,7 +86,7 @@ func TestBrokenLines(t *testing.T) {
 	for _, c := range []struct{ line, want string }{
 		{"A3C\tx", ": want 10 fields between tabs"},
 		{"A3D\tc\td\t-n\t0\t8\t1\t1\t-1\t0", ":1: want a job type that the table of throughputs has with the scale factor 1"},
-		{"A3C\tc\td\t-n\t0\t8\t2\t1\t-1\t0", ":1: want a job type that the table of throughputs has with the scale factor 2"},
+		{"LM (batch size 5)\tc\td\t-n\t0\t8\t2\t1\t-1\t0", ":1: want a job type that the table of throughputs has with the scale factor 2"},
 		{"A3C\tc\td\t-n\t0\t8\t0\t1\t-1\t0", ":7: want a scale factor from 1 on"},
 		{"A3C\tc\td\t-n\t0\t-8\t1\t1\t-1\t0", ":6: want a number of steps"},
 		{"A3C\tc\td\t-n\t0\t9007199254740992\t1\t1\t-1\t0", ":6: want steps that take at most a hundred years"},

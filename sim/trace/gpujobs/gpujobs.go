@@ -134,6 +134,7 @@ type List struct {
 	names   map[string]bool
 	texts   map[string]string
 	omitted []trace.Loss
+	remarks []trace.Loss
 }
 
 // NewList is an empty list.
@@ -151,14 +152,20 @@ func (l *List) Add(j Job) {
 }
 
 // Omit counts a job that is left out, and why, in the plural: "jobs without a duration".
-func (l *List) Omit(why string) {
-	for i := range l.omitted {
-		if l.omitted[i].What == why {
-			l.omitted[i].Count++
-			return
+func (l *List) Omit(why string) { l.omitted = oneMore(l.omitted, why) }
+
+// Remark counts a job of which something is to be known, in the plural: "jobs are shorter than they were".
+func (l *List) Remark(what string) { l.remarks = oneMore(l.remarks, what) }
+
+// oneMore counts one more.
+func oneMore(counts []trace.Loss, what string) []trace.Loss {
+	for i := range counts {
+		if counts[i].What == what {
+			counts[i].Count++
+			return counts
 		}
 	}
-	l.omitted = append(l.omitted, trace.Loss{What: why, Count: 1})
+	return append(counts, trace.Loss{What: what, Count: 1})
 }
 
 // Name reads the name of a job, which stands once in the list.
@@ -193,7 +200,7 @@ func (l *List) Text(row *trace.Row, field int) string {
 // Source is the list as a source, with its nodes.
 func (l *List) Source(o Options) *Source {
 	slices.SortStableFunc(l.jobs, func(a, b Job) int { return cmp.Compare(a.At, b.At) })
-	s := &Source{options: o, skips: l.Skips, jobs: l.jobs, omitted: l.omitted, counted: [3]bool{o.Cores > 0, o.Memory > 0, true}}
+	s := &Source{options: o, skips: l.Skips, jobs: l.jobs, omitted: l.omitted, remarks: l.remarks, counted: [3]bool{o.Cores > 0, o.Memory > 0, true}}
 	if len(l.jobs) > 0 {
 		s.start = l.jobs[0].At
 	}
@@ -215,6 +222,7 @@ type Source struct {
 	options Options
 	skips   trace.Skips
 	omitted []trace.Loss
+	remarks []trace.Loss
 	counted [3]bool // of cpu, memory and gpu
 	jobs    []Job
 	start   cluster.Time // of the first job
@@ -389,6 +397,9 @@ func (s *Source) Notes() []string {
 	var all []string
 	for _, l := range s.omitted {
 		all = append(all, fmt.Sprintf("left out %d %s", l.Count, l.What))
+	}
+	for _, l := range s.remarks {
+		all = append(all, fmt.Sprintf("%d %s", l.Count, l.What))
 	}
 	if s.large > 0 {
 		all = append(all, fmt.Sprintf("%d jobs ask for more on one node than a node has, and will wait for ever", s.large))
