@@ -20,7 +20,7 @@
 // # Batch
 //
 // A row of batch_task is a job here, of as many equal tasks as it has instances: they ask for plan_cpu and plan_mem each, come
-// when the row starts and work until it ends, as only batch_instance, of 1.4 billion rows, says how long each of them took.
+// when the row starts and work until it ends, as only batch_instance, 20 GB of it, says how long each of them took.
 // So their work is that of the longest, with its waiting. A row without an end never ends, one without a start was there at
 // the start of the trace; with neither it is left out. The status Failed fails.
 //

@@ -24,10 +24,10 @@ func BenchmarkRead(b *testing.B) {
 	})
 	for i := range instances {
 		for k, kind := range []int{0, 2, 3, 6} {
-			at := 600_000_000 + (i*7919)%instances*1_000_000 + k*1_000_000
+			at := 600_000_000 + int64(i*7919%instances+k)*1_000_000
 			fmt.Fprintf(&lines, `{"time":"%d","type":"%d","collection_id":"%d","scheduling_class":"2","collection_type":"0","priority":"200","alloc_collection_id":"0",`+
-				`"instance_index":"%d","machine_id":"5","resource_request":{"cpus":0.013427734375,"memory":0.0146484375}}`+"\n", at, kind, 380_000_000_000+i/10, i%10)
-			for c, v := range []int64{int64(at), int64(kind), 380_000_000_000 + int64(i/10), int64(i % 10), 2, 200, 5} {
+				`"instance_index":"%d","machine_id":"5","resource_request":{"cpus":0.013427734375,"memory":0.0146484375}}`+"\n", at, kind, int64(380_000_000_000)+int64(i/10), i%10)
+			for c, v := range []int64{at, int64(kind), 380_000_000_000 + int64(i/10), int64(i % 10), 2, 200, 5} {
 				w.Int(c, v)
 			}
 			w.Float(7, 0.013427734375)

@@ -43,8 +43,8 @@
 //	120 to 359   production          9
 //	from 360     monitoring          11
 //
-// The bounds are those of Google's own analysis (clusterdata_analysis_colab.ipynb), to which the trace has no priorities
-// from 100 to 109, and of the paper. With Options.OwnPriorities they are as they stand in the trace.
+// The bounds are those of Google's own analysis (clusterdata_analysis_colab.ipynb), which has monitoring with production; that
+// it begins at 360 says the paper. With Options.OwnPriorities they are as they stand in the trace.
 //
 // # What the model does not have
 //

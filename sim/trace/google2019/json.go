@@ -16,7 +16,6 @@ import (
 
 // jsonRows is a file of such lines.
 type jsonRows struct {
-	file    string
 	lines   *trace.Lines
 	table   *table
 	columns map[string]int
@@ -29,8 +28,8 @@ type jsonRows struct {
 	list bool
 }
 
-func newJSONRows(t *table, file string, lines *trace.Lines) *jsonRows {
-	j := &jsonRows{file: file, lines: lines, table: t, columns: map[string]int{}}
+func newJSONRows(t *table, lines *trace.Lines) *jsonRows {
+	j := &jsonRows{lines: lines, table: t, columns: map[string]int{}}
 	for i, name := range t.columns {
 		j.columns[name] = i
 		for group := name; strings.Contains(group, "."); {
@@ -49,7 +48,8 @@ const (
 	isGroupList = -2
 )
 
-func (j *jsonRows) close() error { return j.lines.Close() }
+func (j *jsonRows) close() error  { return j.lines.Close() }
+func (j *jsonRows) inLines() bool { return true }
 
 func (j *jsonRows) next(r *row) error {
 	for {
@@ -60,7 +60,7 @@ func (j *jsonRows) next(r *row) error {
 		if err != nil {
 			return err
 		}
-		r.clear(trace.Error{File: j.file, Line: j.lines.Number()})
+		r.clear(int64(j.lines.Number()))
 		j.text, j.at, j.row, j.path, j.list = line, 0, r, j.path[:0], false
 		if j.peek() == 0 {
 			if j.at < len(j.text) {

@@ -38,7 +38,7 @@ func openRows(t *table, file string, skips *trace.Skips) (rows, error) {
 	if err != nil {
 		return nil, err
 	}
-	return newJSONRows(t, file, lines), nil
+	return newJSONRows(t, lines), nil
 }
 
 // parquetRows is a Parquet file.
@@ -103,6 +103,8 @@ func inFile(name string, err error) error {
 	return &trace.Error{File: name, At: wrong.At, Want: wrong.Want, Got: wrong.Got, Hint: wrong.Hint}
 }
 
+func (p *parquetRows) inLines() bool { return false }
+
 func (p *parquetRows) close() error {
 	p.rows.Close()
 	return p.file.Close()
@@ -119,7 +121,7 @@ func (p *parquetRows) next(r *row) error {
 		}
 		return inFile(p.name, err)
 	}
-	r.clear(trace.Error{File: p.name, At: fmt.Sprintf("row %d", p.rows.Row())})
+	r.clear(p.rows.Row())
 	for i, at := range p.places {
 		if !r.table.isList(at.column) {
 			r.cells[at.column] = cellOf(p.rows.Value(i), at.kind)

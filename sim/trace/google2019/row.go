@@ -48,7 +48,9 @@ type row struct {
 	table *table
 	cells []cell
 	lists [][]cell // of the last columns used, all equally long
-	where trace.Error
+	file  string
+	place int64 // the line, or of Parquet the number of the row
+	lines bool  // which of both
 	err   *trace.Error
 }
 
@@ -56,13 +58,13 @@ func newRow(t *table) *row {
 	return &row{table: t, cells: make([]cell, t.used-t.lists), lists: make([][]cell, t.lists)}
 }
 
-// clear empties the row, which stands there.
-func (r *row) clear(where trace.Error) {
+// clear empties the row, which stands at that place.
+func (r *row) clear(place int64) {
 	clear(r.cells)
 	for i := range r.lists {
 		r.lists[i] = r.lists[i][:0]
 	}
-	r.where, r.err = where, nil
+	r.place, r.err = place, nil
 }
 
 // fail says that a column is not what is wanted.
@@ -70,13 +72,12 @@ func (r *row) fail(column int, want string, got *cell) {
 	if r.err != nil {
 		return
 	}
-	err := r.where
-	if err.At != "" {
-		err.At += ", "
+	r.err = &trace.Error{File: r.file, At: "column " + r.table.columns[column], Want: want, Got: got.String()}
+	if r.lines {
+		r.err.Line = int(r.place)
+	} else {
+		r.err.At = fmt.Sprintf("row %d, %s", r.place, r.err.At)
 	}
-	err.At += "column " + r.table.columns[column]
-	err.Want, err.Got = want, got.String()
-	r.err = &err
 }
 
 // String is the value for messages.
@@ -215,6 +216,7 @@ func (r *row) quantity(column int, want string, round trace.Round) int64 {
 type rows interface {
 	next(*row) error
 	close() error
+	inLines() bool // a place is a line
 }
 
 // load reads all rows of a table, each parsed by take, which may leave an error in the row. It returns how many there were.
@@ -240,6 +242,7 @@ func loadFile(r *row, file string, skips *trace.Skips, take func(*row) error) (c
 		return 0, skips.Refuse(err)
 	}
 	defer func() { err = errors.Join(err, in.close()) }()
+	r.file, r.lines = file, in.inLines()
 	for {
 		err := in.next(r)
 		if errors.Is(err, io.EOF) {
