@@ -71,18 +71,18 @@ func leaves(v *View, t TaskID) Refusal {
 // later is a moment so much after another; Never where there is none.
 func later(at, by Time) Time { return at + min(by, Never-at) }
 
-// promised is until when the class of a task that runs promises its run to go on; 0 if it does not.
-func (v *View) promised(task *Task) Time {
+// promisedUntil is until when the class of a task that runs promises its run to go on; 0 if it does not.
+func promisedUntil(v *View, task *Task) Time {
 	if least := v.classes.rows[task.Class].LeastRun; least > 0 && task.Phase == Running {
 		return later(task.Account.Since, least)
 	}
 	return 0
 }
 
-// lasts protects a run that has begun for as long as its class promises.
-func (s *State) lasts(t TaskID) {
+// protectAsPromised protects a run that has begun for as long as its class promises.
+func protectAsPromised(s *State, t TaskID) {
 	task := &s.task[t]
-	until, p := s.promised(task), task.Protection()
+	until, p := promisedUntil(&s.View, task), task.Protection()
 	if until <= s.now || p.But == 0 && p.Until >= until {
 		return
 	}
@@ -174,7 +174,7 @@ func (s *State) taskProtected(e TaskProtected) error {
 		return nil // nobody may evict it
 	}
 	p := Protection{Until: e.Until, Reason: e.Reason, But: e.But}
-	if until := s.promised(task); until > s.now && until > e.Until { // that holds, whatever else does
+	if until := promisedUntil(&s.View, task); until > s.now && until > e.Until { // that holds, whatever else does
 		p = Protection{Until: until, Reason: leastRun(&s.classes.rows[task.Class])}
 	}
 	s.protect(e.Task, p)

@@ -206,6 +206,19 @@ func (s URL) whole(name string, least, most int64, set func(int64)) error {
 	return nil
 }
 
+// choice hands on the option of that name, one of some words, if it is given.
+func (s URL) choice(name string, words []string, set func(string)) error {
+	if !s.values.Has(name) {
+		return nil
+	}
+	text := s.values.Get(name)
+	if !slices.Contains(words, text) {
+		return fmt.Errorf("%s: %s=%s, want %s", s.Text, name, text, strings.Join(words, " or "))
+	}
+	set(text)
+	return nil
+}
+
 // Open opens the source for one run with that seed.
 func (s URL) Open(seed uint64, lenient bool) (Opened, error) {
 	src, err := s.openFormat(seed, lenient)

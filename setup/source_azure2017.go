@@ -3,10 +3,8 @@ package setup
 import (
 	"errors"
 	"math"
-	"slices"
 
 	"fairlead.dev/fairlead/cluster"
-	"fairlead.dev/fairlead/internal/nearest"
 	"fairlead.dev/fairlead/sim/trace"
 	"fairlead.dev/fairlead/sim/trace/azure2017"
 )
@@ -40,7 +38,7 @@ func azure2017Options(s URL, lenient bool) (azure2017.Options, error) {
 	o := azure2017.Default()
 	o.Lenient, o.TasksOnly = lenient, s.Role == TasksAlone
 	err := errors.Join(
-		s.oneOf("part", azure2017.Parts(), func(v string) { o.Part = v }),
+		s.choice("part", azure2017.Parts(), func(v string) { o.Part = v }),
 		s.whole("nodes", 1, 1_000_000, func(v int64) { o.Nodes = int(v) }),
 		s.number("cores", cluster.MaxQuantity/1000, func(v float64) { o.CPU = int64(math.Round(v * 1000)) }),
 		s.number("memory", cluster.MaxQuantity/1024, func(v float64) { o.Memory = int64(math.Round(v * 1024)) }),
@@ -48,17 +46,4 @@ func azure2017Options(s URL, lenient bool) (azure2017.Options, error) {
 		s.whole("seed", 0, math.MaxInt64, func(v int64) { o.Seed = uint64(v) }),
 	)
 	return o, err
-}
-
-// oneOf hands on the option of that name, one of some words, if it is given.
-func (s URL) oneOf(name string, words []string, set func(string)) error {
-	if !s.values.Has(name) {
-		return nil
-	}
-	text := s.values.Get(name)
-	if !slices.Contains(words, text) {
-		return s.named(nearest.Unknown(name, text, words))
-	}
-	set(text)
-	return nil
 }

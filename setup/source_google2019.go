@@ -2,9 +2,6 @@ package setup
 
 import (
 	"errors"
-	"fmt"
-	"slices"
-	"strings"
 
 	"fairlead.dev/fairlead/sim/trace"
 	"fairlead.dev/fairlead/sim/trace/google2019"
@@ -41,17 +38,4 @@ func (s URL) google2019() (o google2019.Options, err error) {
 		s.choice("priority", []string{"tier", "own"}, func(text string) { o.OwnPriorities = text == "own" }),
 	)
 	return o, err
-}
-
-// choice hands on the option of that name, one of some words, if it is given.
-func (s URL) choice(name string, words []string, set func(string)) error {
-	if !s.values.Has(name) {
-		return nil
-	}
-	text := s.values.Get(name)
-	if !slices.Contains(words, text) {
-		return fmt.Errorf("%s: %s=%s, want %s", s.Text, name, text, strings.Join(words, " or "))
-	}
-	set(text)
-	return nil
 }

@@ -29,11 +29,9 @@ type Description struct {
 	PerNode       Tally[int32]  // by limit; 0 is none
 	Constraints   int           // of which Hard are hard
 	Hard          int
-	Tagged        int            // tasks with tags
-	Tags          Tally[string]  // a task may have several
-	LongRunning   int            // tasks of such jobs, as far as each says so
-	Gangs         int            // tasks that are placed with others or not at all, as far as each says so
-	Due           int            // tasks of jobs that are due, as far as each says so
+	Tagged        int           // tasks with tags
+	Tags          Tally[string] // a task may have several
+	ByJob         ByJob
 	Devices       []Tally[int64] // by kind; empty of those that do not come in devices
 	Endless       int            // tasks that never end by themselves
 	Fails         int
@@ -149,6 +147,26 @@ func (d *Description) count(r *Record, c *census) {
 	}
 }
 
+// ByJob is how many tasks are of jobs of some kind, as far as each task says so.
+type ByJob struct {
+	LongRunning int
+	Gangs       int // placed with others, or not at all
+	Due         int // with a deadline
+}
+
+// count counts the task.
+func (b *ByJob) count(t *Task) {
+	if t.LongRunning {
+		b.LongRunning++
+	}
+	if t.Gang > 1 {
+		b.Gangs++
+	}
+	if len(t.Due) > 0 {
+		b.Due++
+	}
+}
+
 // addLabels counts the values of labels, by key.
 func (c *census) addLabels(labels []cluster.Label) {
 	for _, l := range labels {
@@ -190,15 +208,7 @@ func (d *Description) countTask(t *Task, start bool, c *census) {
 	for _, tag := range t.Tags {
 		c.tags.add(tag)
 	}
-	if t.LongRunning {
-		d.LongRunning++
-	}
-	if t.Gang > 1 {
-		d.Gangs++
-	}
-	if len(t.Due) > 0 {
-		d.Due++
-	}
+	d.ByJob.count(t)
 	if t.Fails {
 		d.Fails++
 	}
