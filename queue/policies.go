@@ -21,6 +21,8 @@ type Options struct {
 	ECSched ECSched
 	// SLA is what the policy sla orders its queue by.
 	SLA SLA
+	// PowerWeight is what watts count for with pwr-fgd, in thousandths; waste has the rest.
+	PowerWeight int64
 }
 
 // Info describes a policy to people.
@@ -39,6 +41,8 @@ type Info struct {
 	PricesNodes bool
 	// PricesCompany says the same of nodes that do not offer the company that soft constraints ask for.
 	PricesCompany bool
+	// WeighsPower says that Options.PowerWeight counts.
+	WeighsPower bool
 	// When is the trigger that the policy wants where nothing else is asked for.
 	When sched.Trigger
 	make func(Options) sched.Policy
@@ -158,6 +162,14 @@ func always(t book.Ties) func(book.Ties) book.Ties { return func(book.Ties) book
 func neverRandom(t book.Ties) book.Ties {
 	if t == book.Random {
 		return book.Lowest
+	}
+	return t
+}
+
+// neverDrawn is the tie-break of policies that compare all nodes by themselves: a fixed order in place of chance.
+func neverDrawn(t book.Ties) book.Ties {
+	if t == book.Random {
+		return book.Fixed
 	}
 	return t
 }

@@ -18,6 +18,7 @@ import (
 	"fairlead.dev/fairlead/class"
 	"fairlead.dev/fairlead/cluster"
 	"fairlead.dev/fairlead/queue/fragmentation"
+	"fairlead.dev/fairlead/queue/power"
 	"fairlead.dev/fairlead/report"
 	"fairlead.dev/fairlead/sched"
 	"fairlead.dev/fairlead/sim/trace"
@@ -94,8 +95,10 @@ type World struct {
 	Overheads Overheads
 	// KeepWork says that what an evicted task has done is not lost, whatever its class says.
 	KeepWork bool
-	Usage    Usage
-	Faults   Faults
+	// Power is what nodes draw; nil: it is not measured.
+	Power  power.Table
+	Usage  Usage
+	Faults Faults
 }
 
 // Overheads are samples of how long an allocation takes: Hot where the task
