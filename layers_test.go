@@ -62,10 +62,12 @@ flow/quincy: cluster flow sched/locality
 flow/bandwidth: cluster flow
 flow/slack: cluster flow flow/cpumem
 flow/pack:
-queue: cluster internal/heap queue/fragmentation queue/promethee sched sched/book sched/evict sched/lifetime
+queue: cluster internal/heap queue/fragmentation queue/power queue/promethee sched sched/book sched/evict sched/lifetime
 queue/fragmentation: cluster
+queue/power: cluster internal/nearest
 queue/promethee:
 flow/ecsched: cluster internal/heap mcmf sched sched/book
+internal/cputime:
 internal/heap:
 internal/document: internal/nearest
 internal/manifest: cluster
@@ -85,7 +87,7 @@ recording: cluster internal/strict mcmf sched
 report: cluster internal/strict
 report/page: report
 shadow: cluster recording report sched
-sim: class cluster constraint internal/heap internal/wide queue/fragmentation report sched sim/trace
+sim: class cluster constraint internal/heap internal/wide queue/fragmentation queue/power report sched sim/trace
 sim/trace: cluster internal/nearest queue/fragmentation
 sim/trace/google2011: cluster internal/spill sim/trace
 sim/trace/azure2017: cluster sim/trace
@@ -113,20 +115,20 @@ internal/kmeans:
 internal/kubedump:
 internal/mutants:
 sim/workload: cluster internal/heap internal/kmeans queue/fragmentation sim/trace
-setup: class cluster constraint/request flow ilp internal/document internal/nearest internal/unpack internal/wide mcmf policies policies/chosen queue/fragmentation recording report sched sim sim/trace sim/trace/acme sim/trace/alibaba2018 sim/trace/alibaba2020 sim/trace/alibaba2026 sim/trace/azure2017 sim/trace/azure2020 sim/trace/chronus sim/trace/dlrm sim/trace/ecsched sim/trace/gavel sim/trace/google2011 sim/trace/google2019 sim/trace/gpujobs sim/trace/helios sim/trace/kubernetes sim/trace/openb sim/trace/philly sim/trace/place sim/trace/qos sim/trace/stream sim/trace/swf sim/workload
+setup: class cluster constraint/request flow ilp internal/document internal/nearest internal/unpack internal/wide mcmf policies policies/chosen queue/fragmentation queue/power recording report sched sim sim/trace sim/trace/acme sim/trace/alibaba2018 sim/trace/alibaba2020 sim/trace/alibaba2026 sim/trace/azure2017 sim/trace/azure2020 sim/trace/chronus sim/trace/dlrm sim/trace/ecsched sim/trace/gavel sim/trace/google2011 sim/trace/google2019 sim/trace/gpujobs sim/trace/helios sim/trace/kubernetes sim/trace/openb sim/trace/philly sim/trace/place sim/trace/qos sim/trace/stream sim/trace/swf sim/workload
 whatif: report
 advise: cluster report sched sim/trace
 sweep: internal/document internal/nearest internal/strict policies report setup sim/trace
 timeline: cluster sched
 explain: cluster flow internal/nearest recording report sched
-experiment: class cluster constraint constraint/greedy constraint/planted constraint/request constraint/search fairlead internal/heap internal/nearest policies report sched sched/lifetime setup sim sim/trace sim/trace/azure2017 sim/trace/dlrm sim/trace/ecsched sim/trace/google2011 sim/trace/gpujobs sim/trace/openb sim/trace/philly sim/trace/place sim/trace/qos sim/workload
+experiment: class cluster constraint constraint/greedy constraint/planted constraint/request constraint/search fairlead internal/cputime internal/heap internal/nearest policies queue/power report sched sched/lifetime setup sim sim/trace sim/trace/azure2017 sim/trace/dlrm sim/trace/ecsched sim/trace/google2011 sim/trace/gpujobs sim/trace/openb sim/trace/philly sim/trace/place sim/trace/qos sim/workload
 cli: *
 cmd/fairlead: cli
 `
 
 // pure packages decide. They see no clock, chance, network, file, lock or log,
 // start no goroutine and keep nothing between calls but what they return.
-const pure = `capacity capacity/fleet capacity/moves cluster constraint constraint/board constraint/conflict constraint/exact constraint/greedy constraint/kubernetes constraint/lane constraint/planted constraint/search flow flow/bandwidth flow/cpumem flow/ecsched flow/pack flow/quincy flow/slack flow/spread ilp internal/heap internal/kmeans internal/manifest internal/nearest internal/wide mcmf policies queue queue/fragmentation queue/promethee sched sched/book sched/evict sched/lifetime sched/locality sched/worth fairlead`
+const = `capacity capacity/fleet capacity/moves cluster constraint constraint/board constraint/conflict constraint/exact constraint/greedy constraint/kubernetes constraint/lane constraint/planted constraint/search fairlead` flow flow/bandwidth flow/cpumem flow/ecsched flow/pack flow/quincy flow/slack flow/spread ilp internal/heap internal/kmeans internal/manifest internal/nearest internal/wide mcmf policies pure queue queue/fragmentation queue/power queue/promethee sched sched/book sched/evict sched/lifetime sched/locality sched/worth
 
 // Each of these stands for itself and for all packages below it, except that
 // math/rand/v2 is welcome everywhere: its source is passed in.

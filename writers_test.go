@@ -15,6 +15,7 @@ import (
 func TestWritersOfState(t *testing.T) {
 	writers := []string{
 		"experiment/medeatwoclock.go", // which measures a core of its own
+		"experiment/reclaim.go",       // which asks a core of its own once
 		"flow/explainworth.go",        // on a copy
 		"kube/scheduler/core.go",      // makes a core
 		"recording/replay.go",         // makes a core
@@ -24,6 +25,7 @@ func TestWritersOfState(t *testing.T) {
 		"sched/lane.go",        // the views of rounds that run beside the world
 		"sched/policy.go",
 		"sched/schedtest/company_story.go",
+		"sched/schedtest/gang_near.go",
 		"sched/schedtest/gang_parts.go",
 		"sched/schedtest/gang_rival.go",
 		"sched/schedtest/optimum.go",

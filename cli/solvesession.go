@@ -12,6 +12,7 @@ import (
 	"strings"
 	"time"
 
+	"fairlead.dev/fairlead/internal/cputime"
 	"fairlead.dev/fairlead/mcmf"
 	"fairlead.dev/fairlead/mcmf/dimacs"
 	"fairlead.dev/fairlead/mcmf/race"
@@ -117,9 +118,9 @@ func (s *session) measure(ctx context.Context, changes int) solved {
 	if s.algorithm != automatic && s.algorithm != racing {
 		o.Algorithm = mcmf.Algorithm(s.algorithm)
 	}
-	wall, cpu := time.Now(), cpuTime()
+	wall, cpu := time.Now(), cputime.Used()
 	s.last = s.solver.Solve(o)
-	used, passed := cpuTime()-cpu, time.Since(wall)
+	used, passed := cputime.Used()-cpu, time.Since(wall)
 	result := &s.last
 	r := solved{
 		Batch: s.batches, Changes: changes, Status: result.Status.String(), CPUSeconds: used.Seconds(), WallSeconds: passed.Seconds(),

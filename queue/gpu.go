@@ -42,6 +42,14 @@ func onGPUs() []Info {
 			Name: "fgd", What: "the node and GPU whose waste grows least for the typical tasks",
 			From: "Fragmentation Gradient Descent, USENIX ATC 2023", make: newFGD,
 		},
+		{
+			Name: "pwr", What: "the node that draws the fewest watts more",
+			From: "PWR, CCGrid 2025", Ties: neverDrawn, make: newPowered(MostPowerWeight),
+		},
+		{
+			Name: "pwr-fgd", What: "watts and waste, by a weight",
+			From: "PWR with FGD, CCGrid 2025", Ties: neverDrawn, WeighsPower: true, make: newPowered(-1),
+		},
 	}
 }
 

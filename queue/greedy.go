@@ -14,8 +14,10 @@ type greedy struct {
 	score   Score
 	measure measure      // nil: neither order nor score learns
 	devices DeviceChoice // nil: commit chooses
-	table   book.Indexes
-	x       *book.ShapeIndex // that of the group whose turn it is
+	// among chooses among the leaves of all nodes, where what one is worth depends on the others; nil: the largest.
+	among func(leaves []int64) (rank int, ok bool)
+	table book.Indexes
+	x     *book.ShapeIndex // that of the group whose turn it is
 }
 
 // measure is what an order or a score measures by, where that depends on what
@@ -107,7 +109,7 @@ func (g *greedy) placeOne(t *sched.Trial, group *book.Group[none], out *sched.Pl
 // put places the task on the best node that has room.
 func (g *greedy) put(t *sched.Trial, x *book.ShapeIndex, task cluster.TaskID, out *sched.Plan) (placed, beside bool) {
 	s := t.View()
-	n, ok, beside := g.table.Find(s, x, task)
+	n, ok, beside := g.find(s, x, task)
 	if !ok {
 		return false, beside
 	}
@@ -118,4 +120,25 @@ func (g *greedy) put(t *sched.Trial, x *book.ShapeIndex, task cluster.TaskID, ou
 	place(t, a, out)
 	g.table.Update(x, n)
 	return true, beside
+}
+
+// find takes the best node from the index; see book.Indexes.Find.
+func (g *greedy) find(s *cluster.View, x *book.ShapeIndex, task cluster.TaskID) (n cluster.NodeID, ok, beside bool) {
+	if g.among == nil {
+		return g.table.Find(s, x, task)
+	}
+	for {
+		g.table.Ticks += int64(len(x.Leaves()))
+		rank, ok := g.among(x.Leaves())
+		if !ok {
+			return 0, false, beside
+		}
+		n := g.table.Order.At[rank]
+		refusal := s.Admits(task, n)
+		if !refusal.Refused() {
+			return n, true, beside
+		}
+		g.table.Hide(x, n)
+		beside = beside || refusal.Code == cluster.NotApart
+	}
 }

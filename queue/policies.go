@@ -25,6 +25,8 @@ type Options struct {
 	SLA SLA
 	// Lifetimes is what says how long tasks will run, one of lifetime.Names; empty is the first of them.
 	Lifetimes string
+	// PowerWeight is what watts count for with pwr-fgd, in thousandths; waste has the rest.
+	PowerWeight int64
 }
 
 // Info describes a policy to people.
@@ -45,6 +47,8 @@ type Info struct {
 	PricesCompany bool
 	// AsksLifetimes says that the policy goes by how long tasks will run (Options.Lifetimes).
 	AsksLifetimes bool
+	// WeighsPower says that Options.PowerWeight counts.
+	WeighsPower bool
 	// When is the trigger that the policy wants where nothing else is asked for.
 	When sched.Trigger
 	make func(Options) sched.Policy
@@ -183,6 +187,14 @@ func always(t book.Ties) func(book.Ties) book.Ties { return func(book.Ties) book
 func neverRandom(t book.Ties) book.Ties {
 	if t == book.Random {
 		return book.Lowest
+	}
+	return t
+}
+
+// neverDrawn is the tie-break of policies that compare all nodes by themselves: a fixed order in place of chance.
+func neverDrawn(t book.Ties) book.Ties {
+	if t == book.Random {
+		return book.Fixed
 	}
 	return t
 }

@@ -23,6 +23,8 @@ type rival struct {
 	measure measure
 	devices DeviceChoice
 	evicts  bool
+	powered bool  // scores are compared with one another
+	weight  int64 // of watts then
 	ties    book.Ties
 	seed    uint64
 	began   bool
@@ -77,7 +79,7 @@ func (r *rival) line(s *cluster.View) []cluster.TaskID {
 
 // best is the node with the highest score of those with room.
 func (r *rival) best(s *cluster.View, task cluster.TaskID, rank []int32) (cluster.NodeID, bool) {
-	best, most, found := cluster.NodeID(0), int64(0), false
+	scores := map[cluster.NodeID]int64{}
 	for i := range s.NodeRows() {
 		n := cluster.NodeID(i)
 		if !s.NodeLive(n) || s.Admits(task, n).Refused() {
@@ -91,12 +93,35 @@ func (r *rival) best(s *cluster.View, task cluster.TaskID, rank []int32) (cluste
 		if !room {
 			continue
 		}
-		score := r.score(s, s.Shape(s.Task(task).Shape), n)
+		scores[n] = r.score(s, s.Shape(s.Task(task).Shape), n)
+	}
+	if r.powered {
+		scores = r.weighed(scores)
+	}
+	best, most, found := cluster.NodeID(0), int64(0), false
+	for n, score := range scores {
 		if !found || score > most || score == most && rank[n] < rank[best] {
 			best, most, found = n, score, true
 		}
 	}
 	return best, found
+}
+
+// weighed stretches watts to points from 0 to 100, and adds those of fgd.
+func (r *rival) weighed(scores map[cluster.NodeID]int64) map[cluster.NodeID]int64 {
+	var watts []int64
+	for _, score := range scores {
+		watts = append(watts, score%(1<<20))
+	}
+	all := map[cluster.NodeID]int64{}
+	for n, score := range scores {
+		points := int64(100)
+		if low, high := slices.Min(watts), slices.Max(watts); low < high {
+			points = (score%(1<<20) - low) * 100 / (high - low)
+		}
+		all[n] = r.weight*points + (1000-r.weight)*(score/(1<<20))
+	}
+	return all
 }
 
 // devicesFree reports whether the task could have its devices if those had gone.
@@ -306,6 +331,13 @@ func rivals(t *testing.T, name string, o Options) (sched.Policy, *rival) {
 	case "fgd":
 		g := &gradient{typical: o.Typical, logits: logits()}
 		slow.order, slow.score, slow.measure, slow.devices = FirstCome, g.score, g, g.device
+	case "pwr", "pwr-fgd":
+		p := &powered{gradient: &gradient{typical: o.Typical, logits: logits()}, weight: o.PowerWeight}
+		if name == "pwr" {
+			p.weight = MostPowerWeight
+		}
+		slow.order, slow.score, slow.measure, slow.devices = FirstCome, p.score, p, p.device
+		slow.powered, slow.weight = true, p.weight
 	default:
 		return nil, nil
 	}
@@ -334,7 +366,7 @@ func TestGreedyAgainstRival(t *testing.T) {
 				t.Parallel()
 				bundles, evictions := 0, 0
 				for seed := range histories(t) {
-					o := Options{Seed: seed, Ties: ties}
+					o := Options{Seed: seed, Ties: ties, PowerWeight: int64(seed) % 4 * 250}
 					if seed&1 == 0 { // in the others they are learned
 						o.Typical = worldTypical()
 					}

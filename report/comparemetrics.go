@@ -37,6 +37,9 @@ const (
 	InMoney     Unit = "money" // of a currency without a name
 	InCores     Unit = "cores"
 
+	InWatts         Unit = "W"
+	InKilowattHours Unit = "kWh"
+
 	InConstraints Unit = "constraints"
 	InViolations  Unit = "violations" // of a constraint of weight 1
 )
@@ -96,6 +99,7 @@ func metricsOf(runs []*Run) []metric {
 	}})
 	metrics = append(metrics, unservedMetrics(runs)...)
 	metrics = append(metrics, moveMetrics(runs)...)
+	metrics = append(metrics, powerMetrics()...)
 	metrics = append(metrics, readMetrics()...)
 	metrics = append(metrics, constraintMetrics()...)
 	metrics = append(metrics, gapMetrics()...)

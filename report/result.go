@@ -74,6 +74,8 @@ type Run struct {
 	Constraints *Constraints `json:"constraints,omitempty"`
 	// Fragmentation is by the name of the resource kind.
 	Fragmentation map[string]Fragmentation `json:"fragmentation,omitempty"`
+	// Power is nil where it was not measured.
+	Power *Power `json:"power,omitempty"`
 	// Latencies are the curves of placement latency by class, and of "all".
 	Latencies map[string]Curve `json:"latency_curves,omitempty"`
 	// Availabilities are the curves of availability by class: pairs of an

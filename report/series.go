@@ -25,6 +25,7 @@ package report
 //	                       those that violate one, as a mean over the step; this
 //	                       and the next only where there were constraints
 //	violation_cost         see Constraints.Cost; as a mean over the step
+//	power_w                what the nodes draw; of the end of the step, where it is measured
 //	fragmentation.KIND     see Fragmentation; of the end of the step
 type Series struct {
 	Step    Number              `json:"step_s"`

@@ -12,6 +12,7 @@ import (
 	"fairlead.dev/fairlead/cluster"
 	"fairlead.dev/fairlead/internal/nearest"
 	"fairlead.dev/fairlead/policies"
+	"fairlead.dev/fairlead/queue/power"
 	"fairlead.dev/fairlead/report"
 	"fairlead.dev/fairlead/sim"
 )
@@ -216,6 +217,10 @@ func (p *planner) world() {
 	p.say("world.usage", err)
 	to.Faults, err = w.Faults.sim()
 	p.say("world.faults", err)
+	if w.Power != "" {
+		to.Power, err = power.Named(w.Power)
+		p.say("world.power", err)
+	}
 	if p.Spec.Classes == "" {
 		p.Spec.Classes = p.Sources.classes()
 	}

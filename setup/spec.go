@@ -71,6 +71,7 @@ type World struct {
 	EvictedWork string             `json:"evicted_work"` // lost or kept
 	Usage       Usage              `json:"usage,omitzero"`
 	Faults      Faults             `json:"faults,omitzero"`
+	Power       string             `json:"power,omitempty"` // a table of hardware, by which it is measured what nodes draw
 }
 
 // Overheads say how long a run takes to begin: a file of samples, or times.

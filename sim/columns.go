@@ -10,6 +10,7 @@ import (
 // overTime samples the columns of report.Series, of what other observers know.
 type overTime struct {
 	series
+	draws  *draws          // nil: nobody asks
 	unused func() []string // the columns that say nothing
 }
 
@@ -41,6 +42,9 @@ func (m *measures) sampleColumns(core *sched.Core, kinds []cluster.Kind, classes
 		for k, name := range m.waste.kinds {
 			s.gauge("fragmentation."+name, func() float64 { return m.waste.share(state, k) })
 		}
+	}
+	if draws := m.overTime.draws; draws != nil {
+		s.gauge("power_w", func() float64 { return float64(draws.now) })
 	}
 	m.overTime.unused = func() []string { return m.unusedColumns(kinds, classes) }
 }

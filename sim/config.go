@@ -18,6 +18,7 @@ import (
 	"fairlead.dev/fairlead/class"
 	"fairlead.dev/fairlead/cluster"
 	"fairlead.dev/fairlead/queue/fragmentation"
+	"fairlead.dev/fairlead/queue/power"
 	"fairlead.dev/fairlead/report"
 	"fairlead.dev/fairlead/sched"
 	"fairlead.dev/fairlead/sim/trace"
@@ -97,8 +98,10 @@ type World struct {
 	// Foretells says that the core is told of each task how long a run of it will work, as no real world knows: the
 	// bound of what lifetimes can be of use for.
 	Foretells bool
-	Usage     Usage
-	Faults    Faults
+	// Power is what nodes draw; nil: it is not measured.
+	Power  power.Table
+	Usage  Usage
+	Faults Faults
 }
 
 // Overheads are samples of how long an allocation takes: Hot where the task

@@ -1,14 +1,15 @@
 //go:build unix
 
-package cli
+// Package cputime asks for the processor time of this process.
+package cputime
 
 import (
 	"syscall"
 	"time"
 )
 
-// cpuTime is the processor time that all threads of this process have used.
-func cpuTime() time.Duration {
+// Used is the processor time that all threads of this process have used.
+func Used() time.Duration {
 	var u syscall.Rusage
 	if syscall.Getrusage(syscall.RUSAGE_SELF, &u) != nil {
 		return 0

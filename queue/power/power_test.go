@@ -1,0 +1,72 @@
+package power_test
+
+import (
+	"testing"
+
+	"fairlead.dev/fairlead/cluster"
+	"fairlead.dev/fairlead/queue/power"
+)
+
+// TestNodesDrawWhatTheirPartsDo goes through a node with two sockets and four GPUs, by hand: more before each task is what the node then draws more.
+func TestNodesDrawWhatTheirPartsDo(t *testing.T) {
+	s := cluster.NewState([]cluster.Kind{{Name: "cpu", PerUnit: 1000}, {Name: "gpu", PerUnit: 1000, Devices: true}}, nil)
+	apply := func(e cluster.Event) {
+		t.Helper()
+		if err := s.Apply(0, e); err != nil {
+			t.Fatal(err)
+		}
+	}
+	// 60 cores are 30 pairs of threads, and so two sockets of 16; P100.
+	apply(cluster.NodeAdded{Spec: cluster.NodeSpec{Capacity: cluster.Vector{60_000, 4000}, Labels: []cluster.Label{{Key: "gpu-model", Value: "P100"}}}})
+	apply(cluster.JobSubmitted{})
+	meter := power.NewMeter(s.Kinds(), power.Openb())
+	draws := func(want int64) {
+		t.Helper()
+		if got := meter.Watts(&s.View, 0); got != want {
+			t.Errorf("it draws %d W, want %d", got, want)
+		}
+	}
+	draws(2*15 + 4*25)
+	for i, c := range []struct {
+		cpu, gpu    int64
+		devices     cluster.DeviceSet
+		more, draws int64
+	}{
+		{1000, 500, 1, 120 - 15 + 250 - 25, 120 + 15 + 250 + 3*25}, // half a core wakes a socket
+		{0, 300, 1, 0, 120 + 15 + 250 + 3*25},                      // on the GPU in use
+		{0, 300, 2, 250 - 25, 120 + 15 + 2*250 + 2*25},             // there is not enough left of it
+		{31_000, 0, 0, 0, 120 + 15 + 2*250 + 2*25},                 // 16 pairs are one socket
+		{1000, 2000, 12, 120 - 15 + 2*(250-25), 2*120 + 4*250},     // two whole ones
+		{1000, 0, 0, 0, 2*120 + 4*250},                             // all is at work
+	} {
+		task, shape := cluster.TaskID(i), cluster.ShapeID(i)
+		spec := cluster.Shape{Demand: cluster.Vector{c.cpu, c.gpu}}
+		apply(cluster.ShapeDefined{Shape: shape, Spec: spec})
+		if more := meter.More(&s.View, &spec, 0); more != c.more {
+			t.Errorf("task %d: %d W more, want %d", i, more, c.more)
+		}
+		apply(cluster.TaskSubmitted{Task: task, Seq: cluster.Seq(task), Shape: shape})
+		apply(cluster.TaskFound{Task: task, Seq: cluster.Seq(task), Devices: c.devices})
+		draws(c.draws)
+	}
+}
+
+// TestNodesOfOtherHardware: a node without the label is one without GPUs, and one of which nothing is known draws nothing.
+func TestNodesOfOtherHardware(t *testing.T) {
+	s := cluster.NewState([]cluster.Kind{{Name: "cpu", PerUnit: 1}}, nil)
+	if err := s.Apply(0, cluster.NodeAdded{Spec: cluster.NodeSpec{Capacity: cluster.Vector{64}}}); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		table power.Table
+		want  int64
+	}{{power.Openb(), 30}, {nil, 0}} {
+		meter := power.NewMeter(s.Kinds(), c.table)
+		if got := meter.Watts(&s.View, 0); got != c.want {
+			t.Errorf("it draws %d W, want %d", got, c.want)
+		}
+	}
+	if _, err := power.Named("openc"); err == nil {
+		t.Error("there is no table openc")
+	}
+}
