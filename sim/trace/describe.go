@@ -29,20 +29,25 @@ type Description struct {
 	PerNode       Tally[int32]  // by limit; 0 is none
 	Constraints   int           // of which Hard are hard
 	Hard          int
-	Tagged        int            // tasks with tags
-	Tags          Tally[string]  // a task may have several
-	LongRunning   int            // tasks of such jobs, as far as each says so
-	Gangs         int            // tasks that are placed with others or not at all, as far as each says so
-	Due           int            // tasks of jobs that are due, as far as each says so
-	Devices       []Tally[int64] // by kind; empty of those that do not come in devices
-	Endless       int            // tasks that never end by themselves
-	Fails         int
-	Shapes        Distinct
-	Priorities    Tally[int32]
-	FirstLater    cluster.Time // when the first of Later is submitted
-	LastLater     cluster.Time
-	Demand        []Quantiles // by kind, over all tasks
-	Work          Quantiles   // of tasks that end, in microseconds
+	Tagged        int           // tasks with tags
+	Tags          Tally[string] // a task may have several
+	OfJobs
+	Devices    []Tally[int64] // by kind; empty of those that do not come in devices
+	Endless    int            // tasks that never end by themselves
+	Fails      int
+	Shapes     Distinct
+	Priorities Tally[int32]
+	FirstLater cluster.Time // when the first of Later is submitted
+	LastLater  cluster.Time
+	Demand     []Quantiles // by kind, over all tasks
+	Work       Quantiles   // of tasks that end, in microseconds
+}
+
+// OfJobs is how many tasks say so of their jobs.
+type OfJobs struct {
+	LongRunning int // that they are applications that stay
+	Gangs       int // that their tasks are placed together or not at all
+	Due         int // when they are to be done
 }
 
 // Label is a key of labels, and how many values it has.
