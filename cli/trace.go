@@ -82,14 +82,14 @@ func describeConstraints(line func(name, format string, a ...any), d *trace.Desc
 	if d.Tagged > 0 {
 		line("tags", "%s of tasks have some: %s", percent(d.Tagged, d.Tasks), shares(d.Tags, d.Tasks, func(tag string) string { return tag }))
 	}
-	if d.ByJob.LongRunning > 0 {
-		line("long-running", "%s of tasks", percent(d.ByJob.LongRunning, d.Tasks))
+	if d.LongRunning > 0 {
+		line("long-running", "%s of tasks", percent(d.LongRunning, d.Tasks))
 	}
-	if d.ByJob.Gangs > 0 {
-		line("gangs", "%s of tasks", percent(d.ByJob.Gangs, d.Tasks))
+	if d.Gangs > 0 {
+		line("gangs", "%s of tasks", percent(d.Gangs, d.Tasks))
 	}
-	if d.ByJob.Due > 0 {
-		line("deadlines", "%s of tasks", percent(d.ByJob.Due, d.Tasks))
+	if d.Due > 0 {
+		line("deadlines", "%s of tasks", percent(d.Due, d.Tasks))
 	}
 }
 

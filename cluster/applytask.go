@@ -196,7 +196,7 @@ func (s *State) begin(t TaskID, n NodeID, has Allotment) {
 		s.sendOff(t)
 	} else {
 		s.setPhase(t, Running)
-		protectAsPromised(s, t)
+		lasts(s, t)
 	}
 	s.noteTask(t)
 }
@@ -209,7 +209,7 @@ func (s *State) taskStarted(e TaskStarted) error {
 	if task.Attempt == e.Attempt && task.Phase == Starting && task.Node == e.Node {
 		task.Began = true
 		s.setPhase(e.Task, Running)
-		protectAsPromised(s, e.Task)
+		lasts(s, e.Task)
 		s.noteTask(e.Task)
 		return nil
 	}

@@ -71,22 +71,22 @@ func leaves(v *View, t TaskID) Refusal {
 // later is a moment so much after another; Never where there is none.
 func later(at, by Time) Time { return at + min(by, Never-at) }
 
-// promisedUntil is until when the class of a task that runs promises its run to go on; 0 if it does not.
-func promisedUntil(v *View, task *Task) Time {
+// lastsUntil is until when the class of a task that runs promises its run to go on; 0 if it does not.
+func lastsUntil(v *View, task *Task) Time {
 	if least := v.classes.rows[task.Class].LeastRun; least > 0 && task.Phase == Running {
 		return later(task.Account.Since, least)
 	}
 	return 0
 }
 
-// protectAsPromised protects a run that has begun for as long as its class promises.
-func protectAsPromised(s *State, t TaskID) {
+// lasts protects a run that has begun for as long as its class promises.
+func lasts(s *State, t TaskID) {
 	task := &s.task[t]
-	until, p := promisedUntil(&s.View, task), task.Protection()
+	until, p := lastsUntil(&s.View, task), task.Protection()
 	if until <= s.now || p.But == 0 && p.Until >= until {
 		return
 	}
-	s.protect(t, Protection{Until: until, Reason: leastRun(&s.classes.rows[task.Class])})
+	protect(s, t, Protection{Until: until, Reason: leastRun(&s.classes.rows[task.Class])})
 }
 
 // leastRun is the reason of a run that is to last for people.
@@ -95,7 +95,7 @@ func leastRun(class *Class) string {
 }
 
 // protect replaces what is said of the task's run; a protection that is over is none.
-func (s *State) protect(t TaskID, p Protection) {
+func protect(s *State, t TaskID, p Protection) {
 	task := &s.task[t]
 	r := rare{grant: task.Grant(), next: task.nextGrant(), guards: GuardsOf(&s.View, t)}
 	s.protected.drop(t)
@@ -174,10 +174,10 @@ func (s *State) taskProtected(e TaskProtected) error {
 		return nil // nobody may evict it
 	}
 	p := Protection{Until: e.Until, Reason: e.Reason, But: e.But}
-	if until := promisedUntil(&s.View, task); until > s.now && until > e.Until { // that holds, whatever else does
+	if until := lastsUntil(&s.View, task); until > s.now && until > e.Until { // that holds, whatever else does
 		p = Protection{Until: until, Reason: leastRun(&s.classes.rows[task.Class])}
 	}
-	s.protect(e.Task, p)
+	protect(s, e.Task, p)
 	s.noteNode(task.Node)
 	s.noteTask(e.Task)
 	return nil

@@ -31,16 +31,23 @@ type Description struct {
 	Hard          int
 	Tagged        int           // tasks with tags
 	Tags          Tally[string] // a task may have several
-	ByJob         ByJob
-	Devices       []Tally[int64] // by kind; empty of those that do not come in devices
-	Endless       int            // tasks that never end by themselves
-	Fails         int
-	Shapes        Distinct
-	Priorities    Tally[int32]
-	FirstLater    cluster.Time // when the first of Later is submitted
-	LastLater     cluster.Time
-	Demand        []Quantiles // by kind, over all tasks
-	Work          Quantiles   // of tasks that end, in microseconds
+	OfJobs
+	Devices    []Tally[int64] // by kind; empty of those that do not come in devices
+	Endless    int            // tasks that never end by themselves
+	Fails      int
+	Shapes     Distinct
+	Priorities Tally[int32]
+	FirstLater cluster.Time // when the first of Later is submitted
+	LastLater  cluster.Time
+	Demand     []Quantiles // by kind, over all tasks
+	Work       Quantiles   // of tasks that end, in microseconds
+}
+
+// OfJobs is how many tasks say so of their jobs.
+type OfJobs struct {
+	LongRunning int // that they are applications that stay
+	Gangs       int // that their tasks are placed together or not at all
+	Due         int // when they are to be done
 }
 
 // Label is a key of labels, and how many values it has.
@@ -147,26 +154,6 @@ func (d *Description) count(r *Record, c *census) {
 	}
 }
 
-// ByJob is how many tasks are of jobs of some kind, as far as each task says so.
-type ByJob struct {
-	LongRunning int
-	Gangs       int // placed with others, or not at all
-	Due         int // with a deadline
-}
-
-// count counts the task.
-func (b *ByJob) count(t *Task) {
-	if t.LongRunning {
-		b.LongRunning++
-	}
-	if t.Gang > 1 {
-		b.Gangs++
-	}
-	if len(t.Due) > 0 {
-		b.Due++
-	}
-}
-
 // addLabels counts the values of labels, by key.
 func (c *census) addLabels(labels []cluster.Label) {
 	for _, l := range labels {
@@ -208,7 +195,15 @@ func (d *Description) countTask(t *Task, start bool, c *census) {
 	for _, tag := range t.Tags {
 		c.tags.add(tag)
 	}
-	d.ByJob.count(t)
+	if t.LongRunning {
+		d.LongRunning++
+	}
+	if t.Gang > 1 {
+		d.Gangs++
+	}
+	if len(t.Due) > 0 {
+		d.Due++
+	}
 	if t.Fails {
 		d.Fails++
 	}
