@@ -1,6 +1,11 @@
 package report
 
-import "strconv"
+import (
+	"bytes"
+	"io"
+	"slices"
+	"strconv"
+)
 
 // Results as a page shows them: runs by group, tables as cells. What the tables
 // hold is what Write and WriteComparison print.
@@ -66,6 +71,24 @@ func Numbers(groups []Group) (means, runs Grid) {
 		}
 	}
 	return means, runs
+}
+
+// WriteMeans prints a row for each group of the files' runs, the means over its seeds.
+func WriteMeans(w io.Writer, files []File) error {
+	groups := Groups(files)
+	means, _ := Numbers(groups)
+	columns := len(means.Titles)
+	if !slices.ContainsFunc(groups, func(g Group) bool { return g.Runs[0].Planner.Wall > 0 }) {
+		columns-- // the last one is decisions in a second of this machine, of which nothing is known
+	}
+	lines := []line{means.Above[:columns], means.Titles[:columns]}
+	for _, row := range means.Rows {
+		lines = append(lines, row[:columns])
+	}
+	var text bytes.Buffer
+	align(&text, lines, means.Labels)
+	_, err := text.WriteTo(w)
+	return err
 }
 
 // row returns the means over runs behind their labels, the first of which is

@@ -74,6 +74,11 @@ func compactText(v any) ([]byte, error) {
 	return bytes.TrimSpace(text.Bytes()), nil
 }
 
+// EncodeRun is the run as it stands in results, on one line.
+func EncodeRun(r *Run) ([]byte, error) {
+	return compactText(complete(Results{Runs: []Run{*r}}).Runs[0])
+}
+
 // complete returns results with the version filled in, and with empty lists
 // and maps in place of nil ones, which JSON would call null.
 func complete(results Results) Results {

@@ -92,6 +92,11 @@ type Run struct {
 	Pending []Pending `json:"pending,omitempty"`
 }
 
+// DropLists leaves out of a run what is long, and is in JSON alone: curves, series, the heat map and the sample of tasks.
+func DropLists(r *Run) {
+	r.Latencies, r.Availabilities, r.Series, r.Heat, r.Sample = nil, nil, nil, nil, nil
+}
+
 // Setup is what went into a run. Runs that differ in the seed alone are
 // samples of the same experiment.
 type Setup struct {

@@ -85,6 +85,21 @@ func (s *Spec) Plan(known policies.List) (*Plan, error) {
 	return p.Plan, nil
 }
 
+// Inputs are the files and folders that its runs read, each once, in an order that is always the same.
+func (p *Plan) Inputs() []string {
+	of := []string{p.Sources.Cluster.File(), p.Sources.Workload.File(), p.Sources.Beside.File(), p.Spec.World.Overheads.File}
+	if !slices.Contains(class.PresetNames(), p.Spec.Classes) {
+		of = append(of, p.Spec.Classes)
+	}
+	var files []string
+	for _, file := range of {
+		if file != "" && !slices.Contains(files, file) {
+			files = append(files, file)
+		}
+	}
+	return files
+}
+
 // A speed-up within these leaves times that can be told from each other, and
 // that do not overflow.
 const (

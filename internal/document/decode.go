@@ -5,6 +5,7 @@ import (
 	"encoding"
 	"fmt"
 	"reflect"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -84,6 +85,48 @@ func (r *Reader) scalar(v Value, into reflect.Value) {
 	default:
 		panic(fmt.Sprintf("document: cannot decode into a %s", into.Type()))
 	}
+}
+
+// Line is the value on one line: a text or number as it is, others as YAML within brackets.
+func (v Value) Line() (string, error) {
+	if v.Single() {
+		return v.Node.Value, nil
+	}
+	text, err := yaml.Marshal(onOneLine(v.Node))
+	return strings.TrimSpace(string(text)), err
+}
+
+// onOneLine is the node within brackets and without comments.
+func onOneLine(node *yaml.Node) *yaml.Node {
+	line := yaml.Node{Kind: node.Kind, Tag: node.Tag, Value: node.Value}
+	if node.Kind != yaml.ScalarNode {
+		line.Style = yaml.FlowStyle
+	}
+	for _, n := range node.Content {
+		line.Content = append(line.Content, onOneLine(n))
+	}
+	return &line
+}
+
+// With is the document, whose fields the value is, with the field of that name, which is given, as in another one.
+func (v Value) With(name string, other Value) Value {
+	node := *v.Node
+	node.Content = slices.Clone(node.Content)
+	for n := 0; n+1 < len(node.Content); n += 2 {
+		if node.Content[n].Value == name {
+			node.Content[n+1] = other.Node
+		}
+	}
+	return Value{&node, v.Path}
+}
+
+// YAML writes the value as it is in its document.
+func (v Value) YAML() ([]byte, error) {
+	var out bytes.Buffer
+	e := yaml.NewEncoder(&out)
+	e.SetIndent(2)
+	err := e.Encode(v.Node)
+	return out.Bytes(), err
 }
 
 // YAML writes a text of JSON as YAML, in the same order.

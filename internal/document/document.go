@@ -28,6 +28,9 @@ type Value struct {
 // Given reports whether there is a value: the zero Value is none.
 func (v Value) Given() bool { return v.Node != nil }
 
+// Single reports whether it is one text, number or truth, and neither a list nor fields.
+func (v Value) Single() bool { return v.Node.Kind == yaml.ScalarNode }
+
 // At is the value at a path below it, as far as it is given: its node is otherwise that of
 // what it would stand in.
 func (v Value) At(path string) Value {
