@@ -101,6 +101,7 @@ sim/workload: cluster internal/heap internal/kmeans queue/fragmentation sim/trac
 setup: class cluster constraint/request flow ilp internal/document internal/nearest internal/unpack internal/wide mcmf policies policies/chosen queue/fragmentation recording report sched sim sim/trace sim/trace/dlrm sim/trace/ecsched sim/trace/google2011 sim/trace/kubernetes sim/trace/openb sim/trace/place sim/trace/qos sim/trace/stream sim/trace/swf sim/workload
 whatif: report
 advise: cluster report sched sim/trace
+sweep: internal/document internal/nearest internal/strict policies report setup sim/trace
 timeline: cluster sched
 explain: cluster flow internal/nearest recording report sched
 experiment: class cluster constraint constraint/greedy constraint/planted constraint/request constraint/search fairlead internal/nearest policies report sched setup sim sim/trace sim/trace/dlrm sim/trace/ecsched sim/trace/google2011 sim/trace/openb sim/trace/place sim/trace/qos sim/workload
