@@ -21,6 +21,7 @@ type bar struct {
 	started  time.Time
 	shown    time.Time
 	runs     []progress
+	counted  int // all runs of a sweep, with those that were done before; 0: runs are not counted
 }
 
 // progress is one run.
@@ -87,12 +88,16 @@ func (b *bar) draw() {
 // left, the rate, and the bar itself.
 func (b *bar) line(spent time.Duration, columns int) string {
 	const width = 24
-	total, decisions, known := 0.0, int64(0), true
+	total, decisions, over := 0.0, int64(0), 0
+	known := true
 	var now []string
 	for i := range b.runs {
 		r := &b.runs[i]
 		total += r.share
 		decisions += r.Decisions
+		if r.over {
+			over++
+		}
 		if r.over || r.policy == "" {
 			continue
 		}
@@ -102,6 +107,10 @@ func (b *bar) line(spent time.Duration, columns int) string {
 	share := min(total/float64(len(b.runs)), 1)
 	filled := int(share * width)
 	percent := fmt.Sprintf("%3.0f%%", share*100)
+	if b.counted > 0 {
+		percent += fmt.Sprintf("  %d of %d runs", b.counted-len(b.runs)+over, b.counted)
+		known = true // of many runs those that are over say how long the others take
+	}
 	whole := fmt.Sprintf("[%s%s] %s", strings.Repeat("=", filled), strings.Repeat(" ", width-filled), percent)
 	rate := fmt.Sprintf("  %.0f decisions/s", float64(decisions)/max(spent.Seconds(), 1e-6))
 	left := ""

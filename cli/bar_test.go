@@ -37,3 +37,13 @@ func TestBarFits(t *testing.T) {
 		}
 	}
 }
+
+// A sweep's line counts its runs, with those that were done before, and knows the time left though no run has an end of its own.
+func TestBarCounts(t *testing.T) {
+	b := &bar{runs: make([]progress, 4), counted: 10}
+	b.runs[0] = progress{policy: "kube", over: true, share: 1}
+	b.runs[1] = progress{policy: "random", Progress: sim.Progress{Now: cluster.Minute, Decisions: 50}}
+	if got, want := b.line(10*time.Second, 150), "]  25%  7 of 10 runs  random at 1m0s  5 decisions/s, 30s left"; !strings.HasSuffix(got, want) {
+		t.Errorf("%q, want it to end in %q", got, want)
+	}
+}

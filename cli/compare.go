@@ -20,7 +20,7 @@ import (
 func newCompare() *cobra.Command {
 	var f compareFlags
 	c := &cobra.Command{
-		Use:   "compare FILE...",
+		Use:   "compare FILE... | DIR",
 		Short: "Say what differs between results, and whether it is more than chance",
 		Long: `Compare reads results that simulate wrote with -o json, and holds each policy,
 set-up or file against the first one, metric by metric. Runs that differ in
@@ -30,10 +30,12 @@ seeds on both sides, differences are taken seed by seed.
 
 One file holds several policies, or each file holds one; two files of the same
 set-up, such as before and after a change, are told apart by their names. - is
-the standard input; what begins like gzip is unpacked. Runs that were interrupted are left out.`,
+the standard input; what begins like gzip is unpacked. Runs that were interrupted are left out.
+A folder is that of a sweep, all of whose runs are read.`,
 		Example: `  fairlead simulate --policy kube,random --seeds 1-5 -o json > both.json
   fairlead compare both.json
   fairlead compare before.json after.json
+  fairlead sweep study.yaml && fairlead compare study
   fairlead compare both.json --base random --all
   fairlead simulate --policy kube,random -o json | fairlead compare - -o csv`,
 		Args: cobra.MinimumNArgs(1),
@@ -96,6 +98,11 @@ func readResults(paths []string, stdin io.Reader) ([]report.File, error) {
 	var errs []error
 	names := fileNames(paths)
 	for i, path := range paths {
+		if set := setIn(path); set != "" {
+			runs, err := readSet(set, names[i])
+			files, errs = append(files, runs...), append(errs, err)
+			continue
+		}
 		in, err := openInput(path, stdin)
 		if err != nil {
 			errs = append(errs, err)

@@ -59,7 +59,7 @@ func group(root *cobra.Command) {
 		commands  []string
 	}{
 		{"own", "Your own cluster:", []string{"advise", "plan", "capacity", "explain"}},
-		{"compare", "Compare schedulers:", []string{"simulate", "report", "compare", "experiment", "policies", "classes"}},
+		{"compare", "Compare schedulers:", []string{"simulate", "sweep", "report", "compare", "experiment", "policies", "classes"}},
 		{"place", "Place and solve:", []string{"place", "constraints", "solve"}},
 		{"data", "Data:", []string{"trace"}},
 	}

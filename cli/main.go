@@ -3,11 +3,14 @@
 package cli
 
 import (
+	"crypto/sha256"
 	"errors"
 	"fmt"
 	"io"
 	"os"
 	"runtime/debug"
+	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -27,12 +30,15 @@ const (
 // besides Fairlead's own, by their names and with their options as flags:
 //
 //	func main() { os.Exit(cli.Main(mine.Policy())) }
-func Main(own ...policies.Info) int {
+func Main(own ...policies.Info) int { return MainWith(nil, own...) }
+
+// MainWith is Main of a program that keeps sweeps in further stores, too.
+func MainWith(stores Stores, own ...policies.Info) int {
 	known := append(policies.All(), own...)
 	if err := checkKnown(known); err != nil {
 		return exitCode(err, "fairlead", os.Stderr)
 	}
-	return Execute(newRoot(known), os.Stderr)
+	return Execute(newRootWith(known, stores), os.Stderr)
 }
 
 // Command is the command as a value, for a program that is this one and more: it adds what it has, and calls Execute.
@@ -112,7 +118,9 @@ type usageError struct {
 func (e usageError) Error() string { return e.err.Error() }
 func (e usageError) Unwrap() error { return e.err }
 
-func newRoot(known policies.List) *cobra.Command {
+func newRoot(known policies.List) *cobra.Command { return newRootWith(known, nil) }
+
+func newRootWith(known policies.List, stores Stores) *cobra.Command {
 	root := &cobra.Command{
 		Use:   "fairlead",
 		Short: "Simulate cluster schedulers on real and generated workloads",
@@ -135,7 +143,7 @@ something is there which --fail-on names, 130 that Ctrl-C interrupted the comman
 		RunE:              func(c *cobra.Command, _ []string) error { return c.Help() },
 	}
 	root.SetFlagErrorFunc(func(c *cobra.Command, err error) error { return usage(c, flagError(c, err)) })
-	root.AddCommand(newSimulate(known), newReport(known), newCompare(), newPolicies(known), newClasses(), newConstraints(), newExperiment(), newExplain(known), newPlan(known), newAdvise(known), newCapacity(known), newTrace(), newSolve(), newPlace(), newVersion())
+	root.AddCommand(newSimulate(known), newSweep(known, stores), newReport(known), newCompare(), newPolicies(known), newClasses(), newConstraints(), newExperiment(), newExplain(known), newPlan(known), newAdvise(known), newCapacity(known), newTrace(), newSolve(), newPlace(), newVersion())
 	group(root)
 	root.SetVersionTemplate("fairlead {{.Version}}\n")
 	root.SetHelpCommand(newHelp(root))
@@ -171,7 +179,7 @@ func wrapArgs(c *cobra.Command) {
 	}
 	c.Args = func(c *cobra.Command, args []string) error {
 		err := check(c, args)
-		if c.HasSubCommands() && len(args) > 0 {
+		if c.HasSubCommands() && len(args) > 0 && !takesArguments(c) {
 			err = unknownCommand(c, args[0])
 		}
 		if err != nil {
@@ -181,11 +189,14 @@ func wrapArgs(c *cobra.Command) {
 	}
 }
 
+// takesArguments reports whether the command takes arguments besides commands of its own, as sweep does.
+func takesArguments(c *cobra.Command) bool { return strings.Contains(c.Use, " ") }
+
 // flagError is what to say of a flag that could not be read.
 func flagError(c *cobra.Command, err error) error {
 	// Behind a command that is not there no flag is known: that is no flaw of the
 	// flag.
-	if args := c.Flags().Args(); c.HasSubCommands() && len(args) > 0 {
+	if args := c.Flags().Args(); c.HasSubCommands() && len(args) > 0 && !takesArguments(c) {
 		return unknownCommand(c, args[0])
 	}
 	missing, ok := errors.AsType[*pflag.NotExistError](err)
@@ -228,6 +239,40 @@ func newVersion() *cobra.Command {
 			return err
 		},
 	}
+}
+
+// program tells this program from others that may come to other results: by its version, where that says which source it
+// was built of, and else by a hash of it.
+func program() (string, error) {
+	info, ok := debug.ReadBuildInfo()
+	if ok && released(info) {
+		text := info.Main.Path + " " + info.Main.Version
+		for _, s := range info.Settings {
+			if s.Key == "-tags" {
+				text += " " + s.Value
+			}
+		}
+		return text, nil
+	}
+	path, err := os.Executable()
+	if err != nil {
+		return "", err
+	}
+	file, err := os.Open(path)
+	if err != nil {
+		return "", err
+	}
+	sum := sha256.New()
+	_, err = io.Copy(sum, file)
+	return fmt.Sprintf("development %x", sum.Sum(nil)[:16]), errors.Join(err, file.Close())
+}
+
+// released reports whether the version of the program says all of its source: no file of it was changed, and no module is
+// replaced by a folder.
+func released(info *debug.BuildInfo) bool {
+	v := info.Main.Version
+	return v != "" && v != "(devel)" && !strings.Contains(v, "+dirty") &&
+		!slices.ContainsFunc(info.Deps, func(m *debug.Module) bool { return m.Replace != nil && m.Replace.Version == "" })
 }
 
 // version is that of the program, with what it was built of and by.

@@ -22,7 +22,7 @@ func newReport(known policies.List) *cobra.Command {
 		Long: `Report reads what 'fairlead simulate --output json' printed and draws it: latency,
 allocation, backlog, fragmentation, how full the nodes were, and why tasks wait.
 Runs of several files stand side by side; - is the standard input, and what begins
-like gzip is unpacked. The page is one file that needs no
+like gzip is unpacked, and a folder is that of a sweep. The page is one file that needs no
 network; without JavaScript it shows the same charts as pictures.
 
 The page goes to the first file's name with .html at its end, or to --output,
@@ -58,10 +58,10 @@ goes there as JSON.`,
 func reportResults(c *cobra.Command, path string, files []string) error {
 	switch {
 	case path != "":
-	case files[0] == "-":
+	case files[0] == "-" || filepath.Clean(files[0]) == ".":
 		path = "report.html"
 	default:
-		path = strings.TrimSuffix(files[0], ".gz")
+		path = strings.TrimSuffix(strings.TrimRight(files[0], "/"), ".gz")
 		path = strings.TrimSuffix(path, filepath.Ext(path)) + ".html"
 	}
 	var inputs []named
@@ -75,9 +75,9 @@ func reportResults(c *cobra.Command, path string, files []string) error {
 	if err != nil {
 		return err
 	}
-	for i, file := range results {
+	for _, file := range results {
 		if len(file.Runs) == 0 {
-			return fmt.Errorf("%s: %w; there is nothing to draw", inputName(files[i]), page.ErrNoRuns)
+			return fmt.Errorf("%s: %w; there is nothing to draw", file.Name, page.ErrNoRuns)
 		}
 	}
 	if len(results) == 1 {

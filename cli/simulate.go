@@ -210,6 +210,8 @@ type simulation struct {
 	programs ilp.Solver // of policies that have a use for it; nil: there is none
 	notes    *notePrinter
 	opened   func(setup.Opened) // is shown the source of each run; nil: nobody looks
+	// wholeOnly says that what is known of a run that failed is of no use, and is not shown.
+	wholeOnly bool
 }
 
 // job is one run: a policy with a seed.
@@ -342,7 +344,7 @@ func (s *simulation) runOne(ctx context.Context, j *job, progress func(sim.Progr
 	err = errors.Join(err, recorded.close(), endTimeline())
 	result.Notes = s.raceNotes(j)
 	s.notes.print(stderr, source.Notes())
-	return result, keep(files, result.Policy != "", err)
+	return result, keep(files, result.Policy != "" && !s.wholeOnly, err)
 }
 
 // keep ends the files of a run of which something is known, or nothing, and says with what
