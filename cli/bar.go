@@ -112,7 +112,10 @@ func (b *bar) line(spent time.Duration, columns int) string {
 		known = true // of many runs those that are over say how long the others take
 	}
 	whole := fmt.Sprintf("[%s%s] %s", strings.Repeat("=", filled), strings.Repeat(" ", width-filled), percent)
-	rate := fmt.Sprintf("  %.0f decisions/s", float64(decisions)/max(spent.Seconds(), 1e-6))
+	rate := ""
+	if b.counted == 0 { // short runs end before they have said how many they made
+		rate = fmt.Sprintf("  %.0f decisions/s", float64(decisions)/max(spent.Seconds(), 1e-6))
+	}
 	left := ""
 	if known && share > 0.01 {
 		left = fmt.Sprintf(", %s left", time.Duration(float64(spent)*(1-share)/share).Round(time.Second))

@@ -19,7 +19,7 @@ func TestSweepKilled(t *testing.T) {
 	if testing.Short() {
 		t.Skip("kills processes for seconds")
 	}
-	seeds, kills := 20, 3
+	seeds, kills := 10, 3
 	if os.Getenv("FAIRLEAD_LONG") != "" {
 		seeds, kills = 125, 10
 	}
@@ -42,21 +42,29 @@ vary: {source.speedup: [1, 2], world.faults: [{}, {preset: hostile}]}
 		t.Fatalf("%v: %s", err, out)
 	}
 	took := time.Since(begun)
+	runs := 8 * seeds
+	kept := func() int {
+		entries, _ := filepath.Glob("killed/runs/*.json")
+		return len(entries)
+	}
 	random := rand.New(rand.NewPCG(1, 2))
 	for kill := range kills {
 		c := command("killed")
 		if err := c.Start(); err != nil {
 			t.Fatal(err)
 		}
-		time.Sleep(time.Duration(random.Float64() * float64(took) / float64(kills) * 1.5))
+		// When so many more are kept, and then a moment that may be in the midst of writing: the last kill is before the end.
+		for want := kept() + random.IntN(runs/(kills+1)); kept() < want; {
+			time.Sleep(time.Millisecond)
+		}
+		time.Sleep(time.Duration(random.IntN(20)) * time.Millisecond)
 		if err := c.Process.Kill(); err != nil {
 			t.Fatal(err)
 		}
 		if err := c.Wait(); err == nil {
 			t.Errorf("kill %d came too late", kill)
 		}
-		kept, _ := filepath.Glob("killed/runs/*.json")
-		t.Logf("after kill %d, %d runs of %d are kept", kill+1, len(kept), 8*seeds)
+		t.Logf("after kill %d, %d runs of %d are kept", kill+1, kept(), runs)
 	}
 	if out, err := command("killed").CombinedOutput(); err != nil {
 		t.Fatalf("%v: %s", err, out)

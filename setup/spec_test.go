@@ -2,6 +2,7 @@ package setup_test
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -235,5 +236,31 @@ func TestLists(t *testing.T) {
 	var u setup.Usage
 	if err := u.Parse("noise=0,every=90s"); err != nil || u.String() != "every=90s,noise=0" {
 		t.Errorf("usage is %s, %v", u.String(), err)
+	}
+}
+
+// TestInputs are the files that a plan reads, each once.
+func TestInputs(t *testing.T) {
+	dir := t.TempDir()
+	samples, classes := filepath.Join(dir, "samples"), filepath.Join(dir, "classes.yaml")
+	if err := errors.Join(os.WriteFile(samples, []byte("2\n"), 0o600), os.WriteFile(classes, []byte("classes:\n- {name: shop, priority: 9, availability: 99.9%, margin: 1m}\n- {name: reports, priority: 2, availability: 90%, margin: 30s}\n"), 0o600)); err != nil {
+		t.Fatal(err)
+	}
+	spec := setup.Default()
+	spec.Source = setup.Source{Cluster: "google2011:a", Workload: "synthetic:google", Beside: "google2011:a", Speedup: 1}
+	spec.World.Overheads.File = samples
+	plan, err := spec.Plan(policies.All())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, want := plan.Inputs(), []string{"a", samples}; !slices.Equal(got, want) {
+		t.Errorf("it reads %q, want %q", got, want)
+	}
+	spec.Classes = classes
+	if plan, err = spec.Plan(policies.All()); err != nil {
+		t.Fatal(err)
+	}
+	if got, want := plan.Inputs(), []string{"a", samples, classes}; !slices.Equal(got, want) {
+		t.Errorf("it reads %q, want %q", got, want)
 	}
 }

@@ -85,12 +85,12 @@ func (s *Sweep) count() error {
 	if len(s.Policies) == 0 || len(s.Seeds) == 0 {
 		return fmt.Errorf("%s: there are no runs: want a policy and a seed", s.name)
 	}
-	runs := len(s.Policies) * len(s.Seeds) // of a file of 64 MiB
+	runs := int64(len(s.Policies)) * int64(len(s.Seeds)) // of a file of 64 MiB
 	for _, axis := range s.Vary {
 		if runs > MostRuns {
 			break
 		}
-		runs *= len(axis.Values)
+		runs *= int64(len(axis.Values))
 	}
 	if runs > MostRuns {
 		return fmt.Errorf("%s: there are more than %d runs; want several sweeps, or fewer values", s.name, MostRuns)

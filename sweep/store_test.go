@@ -81,27 +81,27 @@ func TestFolder(t *testing.T) {
 }
 
 // planned is a list of so many runs of two policies.
-func planned(t testing.TB, runs int) *sweep.List {
-	t.Helper()
+func planned(tb testing.TB, runs int) *sweep.List {
+	tb.Helper()
 	s, err := read(fmt.Sprintf("policies: [kube, random]\nseeds: 1-%d\nlists: false\n", runs/2))
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	list, err := s.Plan(policies.All(), "test")
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	return list
 }
 
 // keep keeps a made-up result of a run, whose clock was such.
-func keep(t testing.TB, list *sweep.List, i int, to sweep.Store, clock float64) {
-	t.Helper()
+func keep(tb testing.TB, list *sweep.List, i int, to sweep.Store, clock float64) {
+	tb.Helper()
 	run := &list.Runs[i]
 	result := report.Run{Setup: report.Setup{Policy: run.Policy, Seed: run.Seed}, Tasks: report.Tasks{Submitted: i}, Heat: &report.Heat{}}
 	result.Planner = report.NewPlanner(3, 5, 0, clock)
-	if err := list.Keep(t.Context(), to, run, &result, clock); err != nil {
-		t.Fatal(err)
+	if err := list.Keep(tb.Context(), to, run, &result, clock); err != nil {
+		tb.Fatal(err)
 	}
 }
 
@@ -230,16 +230,16 @@ func TestList(t *testing.T) {
 }
 
 // made is a set of made-up results.
-func made(t testing.TB) []byte {
-	t.Helper()
-	list := planned(t, 6)
-	folder := sweep.Folder{Dir: t.TempDir()}
+func made(tb testing.TB) []byte {
+	tb.Helper()
+	list := planned(tb, 6)
+	folder := sweep.Folder{Dir: tb.TempDir()}
 	for i := range list.Runs {
-		keep(t, list, i, folder, 1)
+		keep(tb, list, i, folder, 1)
 	}
 	var set bytes.Buffer
-	if _, err := sweep.Gather(t.Context(), list, []sweep.Store{folder}, &set, func(error) {}); err != nil {
-		t.Fatal(err)
+	if _, err := sweep.Gather(tb.Context(), list, []sweep.Store{folder}, &set, func(error) {}); err != nil {
+		tb.Fatal(err)
 	}
 	return set.Bytes()
 }

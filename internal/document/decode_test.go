@@ -60,3 +60,36 @@ func TestYAML(t *testing.T) {
 		t.Errorf("%s, %v; want %s", text, err, want)
 	}
 }
+
+// TestLine: a value is on one line whatever it looked like, and reads back as what it was.
+func TestLine(t *testing.T) {
+	_, top, err := document.Open("f", []byte("a: {x: 1, # why\n  y: [b, 'true']}\nc: d e\nf: '1'\ng: {}\nh:\n- i\n"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for path, want := range map[string]string{"a": `{x: 1, y: [b, "true"]}`, "c": "d e", "f": "1", "g": "{}", "h": "[i]"} {
+		if got, err := top.At(path).Line(); got != want || err != nil {
+			t.Errorf("%s is %s, %v; want %s", path, got, err, want)
+		}
+	}
+	if !top.At("c").Single() || top.At("h").Single() {
+		t.Error("what is a single value is not told from a list")
+	}
+}
+
+// TestWith: the document has another field, and the one that it was made of has not.
+func TestWith(t *testing.T) {
+	_, top, err := document.Open("f", []byte("a: x # here\nb: 2\n"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, other, err := document.Open("g", []byte("c: [1]\n"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for want, of := range map[string]document.Value{"a:\n  c: [1]\nb: 2\n": top.With("a", other), "a: x # here\nb: 2\n": top.With("d", other)} {
+		if got, err := of.YAML(); string(got) != want || err != nil {
+			t.Errorf("%s, %v; want %s", got, err, want)
+		}
+	}
+}

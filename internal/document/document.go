@@ -31,9 +31,6 @@ func (v Value) Given() bool { return v.Node != nil }
 // Single reports whether it is one text, number or truth, and neither a list nor fields.
 func (v Value) Single() bool { return v.Node.Kind == yaml.ScalarNode }
 
-// Items is how many items a list has, and twice how many fields fields are; 0 of a single value.
-func (v Value) Items() int { return len(v.Node.Content) }
-
 // At is the value at a path below it, as far as it is given: its node is otherwise that of
 // what it would stand in.
 func (v Value) At(path string) Value {
