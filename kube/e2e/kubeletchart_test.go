@@ -111,8 +111,8 @@ environment:
 	}
 }
 
-// buildImage makes the image as a release would, for this machine, and returns its archive; arguments are those of the command that makes images.
-func buildImage(t *testing.T, args ...string) string {
+// buildImage makes the image as a release would, for this machine, and returns its archive.
+func buildImage(t *testing.T) string {
 	t.Helper()
 	for _, program := range []string{"apt-get", "dpkg-deb"} {
 		if _, err := exec.LookPath(program); err != nil {
@@ -121,7 +121,7 @@ func buildImage(t *testing.T, args ...string) string {
 	}
 	output := filepath.Join(t.TempDir(), "image")
 	began := time.Now()
-	c := exec.CommandContext(t.Context(), "go", append([]string{"run", ".", "--platforms", "linux/" + runtime.GOARCH, "--output", output}, args...)...)
+	c := exec.CommandContext(t.Context(), "go", "run", ".", "--platforms", "linux/"+runtime.GOARCH, "--output", output)
 	c.Dir = "../deploy/image"
 	c.Env = append(os.Environ(), "GOWORK=off")
 	if out, err := c.CombinedOutput(); err != nil {

@@ -21,8 +21,7 @@ import (
 // bytes as one pod that did everything.
 
 const (
-	sweepImage = "fairlead.dev/fairlead:development"
-	sweepText  = `spec:
+	sweepText = `spec:
   source: {cluster: 'synthetic:google?nodes=100'}
   limits: {until: 30m}
 policies: [kube, best-fit]
@@ -40,10 +39,9 @@ func TestSweepAsIndexedJob(t *testing.T) {
 		seeds, deletions = 100, 10
 	}
 	work := sweepFolder(t)
-	archive := buildImage(t, "--program", "fairlead.dev/fairlead/cmd/fairlead", "--module", "../../..", "--name", sweepImage)
-	program := filepath.Join(t.TempDir(), "fairlead")
+	program := filepath.Join(work, "fairlead") // which pods find there, too: keys of runs name it
 	build := exec.CommandContext(t.Context(), "go", "build", "-o", program, "./cmd/fairlead")
-	build.Dir = "../.."
+	build.Dir, build.Env = "../..", append(os.Environ(), "CGO_ENABLED=0", "GOWORK=off")
 	if out, err := build.CombinedOutput(); err != nil {
 		t.Fatalf("build fairlead: %v\n%s", err, out)
 	}
@@ -56,11 +54,7 @@ func TestSweepAsIndexedJob(t *testing.T) {
 	if err := testbed.GrantRoles(t.Context(), bed); err != nil {
 		t.Fatal(err)
 	}
-	kubelet, err := bed.StartKubelet(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := kubelet.LoadImage(t.Context(), archive); err != nil {
+	if _, err := bed.StartKubelet(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	c := newCluster(t, bed)
@@ -78,7 +72,7 @@ func TestSweepAsIndexedJob(t *testing.T) {
 	}
 	submit := func(name string, shards int) {
 		t.Helper()
-		manifests := run("sweep", "manifests", file, "--name", name, "--shards", fmt.Sprint(shards), "--image", sweepImage, "--host-path", work)
+		manifests := run("sweep", "manifests", file, "--name", name, "--shards", fmt.Sprint(shards), "--image", testbed.SleeperImage, "--command", "/work/fairlead", "--host-path", work)
 		// There is no network but the node's, and pods are our scheduler's.
 		manifests = strings.Replace(manifests, "      restartPolicy:", "      hostNetwork: true\n      schedulerName: "+testbed.FairleadProfile+"\n      restartPolicy:", 1)
 		c.must(testbed.Kubectl(t.Context(), bed, manifests, "create", "--namespace", c.namespace, "-f", "-"))
@@ -86,8 +80,12 @@ func TestSweepAsIndexedJob(t *testing.T) {
 	submit("whole", 1)
 	c.awaitJob("whole")
 	submit("parts", sweepShards)
+	deleted := 0
 	for range deletions {
-		c.deleteOneOf("parts")
+		deleted += c.deleteOneOf("parts")
+	}
+	if deleted == 0 {
+		t.Error("no pod was deleted while it ran")
 	}
 	c.awaitJob("parts")
 
@@ -134,8 +132,8 @@ func (c *cluster) awaitJob(name string) {
 	})
 }
 
-// deleteOneOf kills a pod of the job that runs; its job makes another.
-func (c *cluster) deleteOneOf(job string) {
+// deleteOneOf kills a pod of the job that runs, in whose place the job makes another, and returns how many it has killed: none if the job is complete before one runs.
+func (c *cluster) deleteOneOf(job string) (deleted int) {
 	c.t.Helper()
 	c.await(time.Minute, func() string {
 		pods, err := c.client.CoreV1().Pods(c.namespace).List(c.t.Context(), metav1.ListOptions{LabelSelector: batchv1.JobNameLabel + "=" + job, FieldSelector: "status.phase=Running"})
@@ -143,11 +141,18 @@ func (c *cluster) deleteOneOf(job string) {
 		for i := range pods.Items {
 			if pods.Items[i].DeletionTimestamp == nil {
 				c.must(c.client.CoreV1().Pods(c.namespace).Delete(c.t.Context(), pods.Items[i].Name, metav1.DeleteOptions{GracePeriodSeconds: new(int64)}))
+				deleted = 1
 				return ""
 			}
 		}
+		of, err := c.client.BatchV1().Jobs(c.namespace).Get(c.t.Context(), job, metav1.GetOptions{})
+		c.must(err)
+		if of.Status.CompletionTime != nil {
+			return ""
+		}
 		return "a pod of the job " + job + " that runs"
 	})
+	return deleted
 }
 
 func (c *cluster) read(folder, name string) []byte {
