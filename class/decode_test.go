@@ -44,7 +44,7 @@ func TestDecode(t *testing.T) {
 			{
 				From: NoPriority, Price: Price{UnitHour: 333_333, Tier: cluster.Whole / 4, Copy: cluster.Whole},
 				Class: cluster.Class{
-					Name: "by-name", Importance: -7, Availability: 333_333, Budget: cluster.Whole / 20, Margin: 500, Tier: cluster.Advanced,
+					Name: "by-name", Importance: -7, Availability: 333_333, Budget: cluster.Whole / 20, LeastRun: cluster.Hour, Margin: 500, Tier: cluster.Advanced,
 				},
 			},
 			{

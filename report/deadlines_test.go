@@ -22,7 +22,7 @@ func TestDeadlines(t *testing.T) {
 	}{
 		{r, []string{
 			"Deadlines by class:", "POLICY CLASS DUE KEPT SHARE WORTH GAINED", "edf silver 4 3 75.0% 40 35",
-			"Runs that are to last, by class:", "POLICY CLASS PROMISED EVICTED EARLY WAITED", "edf spot 1h0m 7 0 1m30s",
+			"Runs that are to last, by class:", "POLICY CLASS PROMISED EVICTED EARLY WAITED", "edf spot 1h00m 7 0 1m30s",
 		}},
 		{bare("edf"), nil},
 	} {

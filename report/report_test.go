@@ -297,6 +297,9 @@ func TestContract(t *testing.T) {
 	full.Reads, full.Data, full.Usage, full.LongRunning = reading(), "hdfs", "every=30s", "medea"
 	full.Constraints = keeping()
 	full.Tasks.WithoutPlacement, full.Tasks.EvictionsRefused = 3, 4
+	gold := full.Classes["gold"]
+	gold.Deadlines, gold.Lasting = &report.Deadlines{Due: 1}, &report.Lasting{LeastRun: 60}
+	full.Classes = map[string]report.Class{"gold": gold}
 	for _, r := range []report.Run{full, bare("spread")} {
 		var text bytes.Buffer
 		if err := report.Write(&text, report.JSON, report.Results{Runs: []report.Run{r}}); err != nil {
