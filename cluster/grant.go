@@ -36,10 +36,8 @@ func (t *Task) nextGrant() Vector {
 
 // give notes what the task is granted now and on its next node.
 func (t *Task) give(now, next Vector) {
-	r := rare{grant: now, next: next}
-	if t.rare != nil {
-		r.protection, r.guards = t.rare.protection, t.rare.guards
-	}
+	r := t.uncommon()
+	r.grant, r.next = now, next
 	t.setRare(r)
 }
 

@@ -102,7 +102,8 @@ func guardTask(s *State, e TaskGuarded) error {
 			return fmt.Errorf("task row %d: budgets %d are not in order, each once", e.Task, e.Budgets)
 		}
 	}
-	r := rare{grant: task.Grant(), next: task.nextGrant(), protection: task.Protection()}
+	r := task.uncommon()
+	r.guards = nil
 	if len(e.Budgets) > 0 {
 		r.guards = slices.Clone(e.Budgets)
 	}

@@ -60,6 +60,15 @@ func TestLeastRun(t *testing.T) {
 	if s.LogEnd() == before {
 		t.Error("nobody is told that it is over")
 	}
+	// It is told to leave, and stays: that is no other run.
+	if r := s.Evict(0); r.Refused() {
+		t.Fatal(r.Code)
+	}
+	applyAll(t, s, EvictRefused{Task: 0, Attempt: 1})
+	want("after it was to leave", 0, 0)
+	soon := s.now + Minute
+	applyAll(t, s, TaskProtected{Task: 0, Attempt: 1, Until: soon})
+	want("when somebody protects it then", 0, soon)
 	if err := s.Check(); err != nil {
 		t.Error(err)
 	}

@@ -13,12 +13,21 @@ type rare struct {
 	grant, next Vector // of the current run, and on the next node; see Task.Grant
 	protection  Protection
 	guards      []BudgetID // of the current run; see guard.go
+	promised    Time       // until when the class promised the current run to last, when that began; 0: it did not
+}
+
+// uncommon is what only few tasks have, of this one.
+func (t *Task) uncommon() rare {
+	if t.rare == nil {
+		return rare{}
+	}
+	return *t.rare
 }
 
 // setRare keeps what only few tasks have.
 func (t *Task) setRare(r rare) {
 	t.rare = nil
-	if r.grant != nil || r.next != nil || r.protection != (Protection{}) || r.guards != nil {
+	if r.grant != nil || r.next != nil || r.protection != (Protection{}) || r.guards != nil || r.promised != 0 {
 		kept := r // only what is kept is allocated
 		t.rare = &kept
 	}
@@ -71,19 +80,18 @@ func leaves(v *View, t TaskID) Refusal {
 // later is a moment so much after another; Never where there is none.
 func later(at, by Time) Time { return at + min(by, Never-at) }
 
-// lastsUntil is until when the class of a task that runs promises its run to go on; 0 if it does not.
-func lastsUntil(v *View, task *Task) Time {
-	if least := v.classes.rows[task.Class].LeastRun; least > 0 && task.Phase == Running {
-		return later(task.Account.Since, least)
-	}
-	return 0
-}
-
-// lasts protects a run that has begun for as long as its class promises.
+// lasts protects a run that begins for as long as its class promises. It keeps what was promised then, whatever becomes of the class,
+// and is promised no more where it goes on after it was to leave.
 func lasts(s *State, t TaskID) {
 	task := &s.task[t]
-	until, p := lastsUntil(&s.View, task), task.Protection()
-	if until <= s.now || p.But == 0 && p.Until >= until {
+	least := s.classes.rows[task.Class].LeastRun
+	if least == 0 {
+		return
+	}
+	until, r, p := later(s.now, least), task.uncommon(), task.Protection()
+	r.promised = until
+	task.setRare(r)
+	if p.But == 0 && p.Until >= until {
 		return
 	}
 	protect(s, t, Protection{Until: until, Reason: leastRun(&s.classes.rows[task.Class])})
@@ -97,7 +105,8 @@ func leastRun(class *Class) string {
 // protect replaces what is said of the task's run; a protection that is over is none.
 func protect(s *State, t TaskID, p Protection) {
 	task := &s.task[t]
-	r := rare{grant: task.Grant(), next: task.nextGrant(), guards: GuardsOf(&s.View, t)}
+	r := task.uncommon()
+	r.protection = Protection{}
 	s.protected.drop(t)
 	if p.Until > s.now {
 		r.protection = p
@@ -174,7 +183,7 @@ func (s *State) taskProtected(e TaskProtected) error {
 		return nil // nobody may evict it
 	}
 	p := Protection{Until: e.Until, Reason: e.Reason, But: e.But}
-	if until := lastsUntil(&s.View, task); until > s.now && until > e.Until { // that holds, whatever else does
+	if until := task.uncommon().promised; until > s.now && until > e.Until { // that holds, whatever else does
 		p = Protection{Until: until, Reason: leastRun(&s.classes.rows[task.Class])}
 	}
 	protect(s, e.Task, p)
@@ -189,7 +198,9 @@ func (s *State) unprotect() {
 		t := s.protected.runs[0].Task
 		s.protected.drop(t)
 		task := &s.task[t]
-		task.setRare(rare{grant: task.Grant(), next: task.nextGrant(), guards: GuardsOf(&s.View, t)})
+		r := task.uncommon()
+		r.protection, r.promised = Protection{}, 0 // which ended no later
+		task.setRare(r)
 		s.noteNode(task.Node)
 		s.noteTask(t)
 	}

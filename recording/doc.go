@@ -136,7 +136,7 @@
 //	2 to 6  lack protected, leaving, and vectors that are empty and not omitted, and have
 //	        replaced what is no UTF-8
 //	2 to 7  lack class_forgotten, and class as an event; they lack spec, loose, lenient, beside, given_up, never_preempts, stays,
-//	        prefers, usual, budget, budgets, guarded, spare, yields, service, disruption, gang, lasts, arriving and what goes with it, and lanes lack long_running and options, and have ties, solver and
+//	        prefers, usual, budget, budgets, guarded, spare, yields, service, disruption, gang, arriving and what goes with it, and lanes lack long_running and options, and have ties, solver and
 //	        migrations instead
-//	2 to 8  lack least_run of classes and due of jobs
+//	2 to 8  lack least_run of classes, due of jobs and lasts of tasks
 package recording

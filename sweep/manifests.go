@@ -141,7 +141,7 @@ func quote(text string) (string, error) {
 const jobTemplate = `apiVersion: v1
 kind: ConfigMap
 metadata:
-  name: {{.M.Name}}
+  name: {{quote .M.Name}}
 data:
   sweep.yaml: |
     {{indent .Text}}
@@ -149,8 +149,8 @@ data:
 apiVersion: batch/v1
 kind: Job
 metadata:
-  name: {{.M.Name}}
-  labels: {app.kubernetes.io/name: {{.M.Name}}}
+  name: {{quote .M.Name}}
+  labels: {app.kubernetes.io/name: {{quote .M.Name}}}
 spec:
   completionMode: Indexed
   completions: {{.M.Shards}}
@@ -159,7 +159,7 @@ spec:
   backoffLimitPerIndex: 6
   template:
     metadata:
-      labels: {app.kubernetes.io/name: {{.M.Name}}}
+      labels: {app.kubernetes.io/name: {{quote .M.Name}}}
     spec:
       restartPolicy: Never
       automountServiceAccountToken: false
@@ -181,7 +181,7 @@ spec:
         - {name: HOME, value: /tmp}
 {{- if .M.Secret}}
         envFrom:
-        - secretRef: {name: {{.M.Secret}}}
+        - secretRef: {name: {{quote .M.Secret}}}
 {{- end}}
 {{- if or .M.CPU .M.Memory}}
         # As many runs at a time as there are cores.
@@ -199,10 +199,10 @@ spec:
         - {name: tmp, mountPath: /tmp}
       volumes:
       - name: sweep
-        configMap: {name: {{.M.Name}}}
+        configMap: {name: {{quote .M.Name}}}
       - name: work
 {{- if .M.Claim}}
-        persistentVolumeClaim: {claimName: {{.M.Claim}}}
+        persistentVolumeClaim: {claimName: {{quote .M.Claim}}}
 {{- else if .M.Host}}
         hostPath: {path: {{quote .M.Host}}, type: Directory}
 {{- else}}

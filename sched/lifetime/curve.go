@@ -36,12 +36,16 @@ type curve struct {
 	ended   [Bins]uint32
 	runs    int64 // that have ended
 	worked  int64 // how long they did in all, in milliseconds
+	counts  int64 // how often something was counted
 	table   *table
 }
 
-// table is what was last computed of a curve.
+// table is what was last computed of a curve. It holds for what was counted then, here and on the levels above, so that when anybody asks
+// makes no difference to what is said later.
 type table struct {
-	round  int // of record: as of when
+	made   int64 // how often it was computed
+	counts int64 // of the curve, as it was
+	above  int64 // of the table of the next level, how often that had been computed
 	hazard [Bins]int64
 	rest   [Bins + 1]cluster.Time // on entering the bin; after the last one, as long as it took to get there
 }
@@ -50,23 +54,26 @@ type table struct {
 func (c *curve) end(age cluster.Time) {
 	c.ended[Bin(age)]++
 	c.runs++
+	c.counts++
 	c.worked += int64(age / cluster.Millisecond)
 }
 
-// at is the table of the curve as of the round.
-func (c *curve) at(round int) *table {
-	if c.table != nil && c.table.round == round {
-		return c.table
+// now is the table of what was counted up to now.
+func (c *curve) now() *table {
+	var above *table
+	made := int64(0)
+	if c.next != nil {
+		above = c.next.now()
+		made = above.made
+	}
+	if t := c.table; t != nil && t.counts == c.counts && t.above == made {
+		return t
 	}
 	if c.table == nil {
 		c.table = &table{}
 	}
 	t := c.table
-	t.round = round
-	var above *table
-	if c.next != nil {
-		above = c.next.at(round)
-	}
+	t.made, t.counts, t.above = t.made+1, c.counts, made
 	t.rest[Bins] = Start(Bins - 1)
 	for b := Bins - 1; b >= 0; b-- {
 		h := int64(ageless)
@@ -112,7 +119,7 @@ func (l *learned) Remaining(s *cluster.View, t cluster.TaskID) cluster.Time {
 	if c == nil {
 		c = &curve{}
 	}
-	return c.at(l.round).remaining(age)
+	return c.now().remaining(age)
 }
 
 // mean predicts by means.

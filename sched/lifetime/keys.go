@@ -21,7 +21,7 @@ import (
 
 const levels = 4
 
-// mostKeys is how many curves are kept; tasks with a new key beyond them go by those of the next level. Each has half a KiB.
+// mostKeys is how many curves are kept; tasks with a new key beyond them go by those of the next level. Each takes under 2 KiB.
 const mostKeys = 1 << 16
 
 // keys are the curves by what makes tasks alike.
@@ -101,7 +101,6 @@ type record struct {
 	task    []life
 	running int // tasks
 	ended   int // since the last count of those that run
-	round   int // how often those that run were counted
 }
 
 // life is what is known of one task.
@@ -121,6 +120,10 @@ func (r *record) Learn(s *cluster.View, c *sched.Changed) {
 		r.reset()
 	}
 	for _, t := range c.Gone {
+		if r.knows(s, t) && s.Task(t).Phase != cluster.Absent { // it is withheld, as one of a gang that has too few, or another's now
+			r.look(s, t)
+			continue
+		}
 		r.end(s, t)
 	}
 	for _, list := range [][]cluster.TaskID{c.Tasks, c.Gangs} {
@@ -203,7 +206,6 @@ func (r *record) end(s *cluster.View, t cluster.TaskID) {
 
 // countRunning counts those that run into the bins that they have come to, so that long runs are known of before they end.
 func (r *record) countRunning(s *cluster.View) {
-	r.round++
 	r.ended = 0
 	for t := range r.task {
 		if l := &r.task[t]; l.running {
@@ -218,6 +220,7 @@ func (l *life) count(now cluster.Time) {
 	for ; l.counted <= last; l.counted++ {
 		for c := l.curve; c != nil; c = c.next {
 			c.entered[l.counted]++
+			c.counts++
 		}
 	}
 }

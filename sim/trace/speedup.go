@@ -7,7 +7,7 @@ import (
 	"fairlead.dev/fairlead/cluster"
 )
 
-// Speedup replays src factor times as fast: moments and work are divided by
+// Speedup replays src factor times as fast: moments, deadlines and work are divided by
 // factor, to the nearest microsecond, as in the evaluation of Firmament
 // (OSDI'16). Machines thus see the same load, and the scheduler more events a
 // second. The order of records stays; rounding may bring a task and a node
@@ -23,6 +23,7 @@ func Speedup(src Source, factor float64) Source {
 type faster struct {
 	Source
 	factor float64
+	due    []Due // of the last task; scratch
 }
 
 // Next fills in the next record, earlier.
@@ -35,7 +36,24 @@ func (f *faster) Next(r *Record) error {
 		// Work stays work: it does not round to nothing.
 		r.Task.Work = max(f.scale(r.Task.Work), 1)
 	}
+	if r.What == TaskSubmitted && len(r.Task.Due) > 0 {
+		r.Task.Due = f.sooner(r.Task.Due)
+	}
 	return nil
+}
+
+// sooner is when a job is due. What the source holds stays as it is, as several tasks may share it; of moments that
+// become one the first is left, which is worth the most.
+func (f *faster) sooner(due []Due) []Due {
+	f.due = f.due[:0]
+	last := cluster.Time(0)
+	for _, d := range due {
+		if d.Within = max(f.scale(d.Within), 1); d.Within > last {
+			f.due = append(f.due, d)
+			last = d.Within
+		}
+	}
+	return f.due
 }
 
 // scale leaves what never happens where it is, and lets what a slow-down

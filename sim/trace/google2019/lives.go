@@ -27,6 +27,7 @@ const (
 	nothingNew effect = iota
 	begins            // a life begins
 	placed            // SCHEDULE: nothing either, but at time 0
+	evicted           // EVICT: the same
 	updated           // UPDATE: the same
 	ends              // its work is done, or has failed
 	killed            // it ends whatever the replay has made of it
@@ -53,6 +54,7 @@ func (l *lives) apply(at cluster.Time, e *instanceEvent) (effect, life) {
 	case evict:
 		one.since = -1
 		l.alive[e.instanceKey] = one
+		return evicted, one
 	case updatePending, updateRunning:
 		return updated, one
 	case fail, finish, lost:

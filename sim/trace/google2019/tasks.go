@@ -157,10 +157,9 @@ func (t *tasks) snap() error {
 		t.snapshot[one.number].instanceEvent = own
 	case killed, ends:
 		t.snapshot[one.number].gone = true
+	case evicted:
+		t.snapshot[one.number].machine = 0
 	case nothingNew:
-		if t.head.what == evict && one.since >= 0 {
-			t.snapshot[one.number].machine = 0
-		}
 	}
 	return t.advance()
 }

@@ -46,7 +46,7 @@ func fields() []field {
 		{parquet.Integer, "task job_tasks class priority per_node work gang tier weight least"},
 		{parquet.Text, "name user promise owner foreign gate"},
 		{parquet.Flag, "fails together long_running service unready pinned unowned never_preempts hard arriving frees_unready"},
-		{parquet.JSON, "labels groups require prefer input tags budgets any"},
+		{parquet.JSON, "labels groups require prefer input tags budgets due any"},
 	} {
 		for _, name := range strings.Fields(of.names) {
 			list = append(list, field{name, of.kind})

@@ -120,7 +120,7 @@ func TestParquetOfOthers(t *testing.T) {
 		data []byte
 		want string
 	}{
-		{handmade(t, "", "user", 60), `a.parquet: metadata: want the header {"fairlead":"trace","version":6,"kinds":[...]} under the key fairlead`},
+		{handmade(t, "", "user", 60), `a.parquet: metadata: want the header {"fairlead":"trace","version":7,"kinds":[...]} under the key fairlead`},
 		{handmade(t, header, "usr", 60), `a.parquet:2:`},
 		{handmade(t, header, "usr", 60), `want a field of submit, got "usr"; did you mean user?`},
 		{handmade(t, header, "user", 60.5), `want work in microseconds, got`},

@@ -272,6 +272,9 @@ func randomRecords(rng *rand.Rand, n int) []trace.Record {
 			if rng.IntN(2) == 0 {
 				r.Task.Running, r.Task.OnNode = true, rng.Uint64N(2)
 			}
+			for at := range rng.IntN(3) {
+				r.Task.Due = append(r.Task.Due, trace.Due{Within: cluster.Time(1 + at), Worth: int64(9 - at)})
+			}
 			for range rng.IntN(3) {
 				q := cluster.Requirement{Key: text(), Op: cluster.Op(rng.IntN(4)), Value: text()}
 				if q.Op >= cluster.Less {
