@@ -138,7 +138,7 @@ func refuseDatabase(path string) error {
 	}
 	return &trace.Error{
 		File: path, Want: "a folder with vm.csv and vmType.csv, the tables of this SQLite database as text",
-		Hint: fmt.Sprintf("write them: cd formats && go run ./cmd/fairlead-sqlite %s DIR", path),
+		Hint: fmt.Sprintf("write them: go -C formats build -o ../bin/ ./cmd/fairlead-sqlite && bin/fairlead-sqlite %s DIR", path),
 	}
 }
 

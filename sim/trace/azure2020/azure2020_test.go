@@ -205,7 +205,7 @@ func TestBroken(t *testing.T) {
 func TestDatabase(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "trace.sqlite")
 	for text, want := range map[string]string{
-		"SQLite format 3\x00and more": "want a folder with vm.csv and vmType.csv, the tables of this SQLite database as text; write them: cd formats && go run ./cmd/fairlead-sqlite " + file + " DIR",
+		"SQLite format 3\x00and more": "want a folder with vm.csv and vmType.csv, the tables of this SQLite database as text; write them: go -C formats build -o ../bin/ ./cmd/fairlead-sqlite && bin/fairlead-sqlite " + file + " DIR",
 		"vmId\n":                      "want a folder with vm.csv and vmType.csv, the tables of the database as text",
 	} {
 		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
