@@ -178,8 +178,10 @@ func (p ganging) place(job cluster.JobID, tasks []cluster.TaskID, asks *asking) 
 	slices.SortStableFunc(smallest, func(a, b cluster.TaskID) int { return cmp.Compare(size(a), size(b)) })
 	mixed := size(largest[0]) != size(smallest[0])
 	ways := []way{{tasks: largest, off: !free}, {tasks: smallest, off: !free || !mixed}, {tasks: largest, instead: true}, {tasks: smallest, instead: true, off: !mixed}}
-	if bundle := p.near(job, tasks, ways); bundle != nil {
-		return bundle
+	if free { // nobody leaves for the sake of a preference
+		if bundle := p.near(job, tasks, ways); bundle != nil {
+			return bundle
+		}
 	}
 	domains, bound := sched.GangDomains(s, tasks)
 	for _, instead := range []bool{false, true} {
