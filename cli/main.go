@@ -246,13 +246,13 @@ func newVersion() *cobra.Command {
 func program() (string, error) {
 	info, ok := debug.ReadBuildInfo()
 	if ok && released(info) {
-		text := info.Main.Path + " " + info.Main.Version
+		text := []string{info.Main.Path, info.Main.Version}
 		for _, s := range info.Settings {
 			if s.Key == "-tags" {
-				text += " " + s.Value
+				text = append(text, s.Value)
 			}
 		}
-		return text, nil
+		return strings.Join(text, " "), nil
 	}
 	path, err := os.Executable()
 	if err != nil {

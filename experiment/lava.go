@@ -47,8 +47,14 @@ func (b placedBy) String() string {
 // placedBys are the runs, the rival first.
 func placedBys() []placedBy {
 	return []placedBy{
-		{"best-fit", ""}, {"nilas", lifetime.Curves}, {"nilas", lifetime.Means}, {"nilas", lifetime.Truth},
-		{"lava", lifetime.Curves}, {"lava", lifetime.Truth}, {unitedName, ""}, {unitedName, lifetime.Curves},
+		{"best-fit", ""},
+		{"nilas", lifetime.Curves},
+		{"nilas", lifetime.Means},
+		{"nilas", lifetime.Truth},
+		{"lava", lifetime.Curves},
+		{"lava", lifetime.Truth},
+		{unitedName, ""},
+		{unitedName, lifetime.Curves},
 	}
 }
 

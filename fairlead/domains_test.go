@@ -193,7 +193,8 @@ func TestGangPrefersWithinItsDomain(t *testing.T) {
 		near := schedtest.OneDomain("gang", "rack")
 		near.Hard, near.Weight = false, cluster.DefaultWeight
 		events := []cluster.Event{
-			cluster.ConstraintDefined{Constraint: 0, Spec: near}, cluster.ConstraintDefined{Constraint: 1, Spec: schedtest.OneDomain("gang", "zone")},
+			cluster.ConstraintDefined{Constraint: 0, Spec: near},
+			cluster.ConstraintDefined{Constraint: 1, Spec: schedtest.OneDomain("gang", "zone")},
 			cluster.ShapeDefined{Shape: 0, Spec: cluster.Shape{Demand: cluster.Vector{1}, Tags: []string{"gang"}}},
 			cluster.JobSubmitted{Job: 1, Name: "gang", Gang: int32(c.tasks)},
 		}

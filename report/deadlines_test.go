@@ -31,7 +31,7 @@ func TestDeadlines(t *testing.T) {
 			t.Fatal(err)
 		}
 		lines := map[string]bool{}
-		for _, line := range strings.Split(table.String(), "\n") {
+		for line := range strings.SplitSeq(table.String(), "\n") {
 			lines[strings.Join(strings.Fields(line), " ")] = true
 		}
 		for _, line := range c.want {

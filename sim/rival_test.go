@@ -326,7 +326,7 @@ func (s *slow) loses(t *slowTask, n *slowNode) *loss {
 // given is a source.
 type given []trace.Record
 
-func (given) Kinds() []cluster.Kind {
+func (*given) Kinds() []cluster.Kind {
 	return []cluster.Kind{{Name: "cpu", PerUnit: 1}, {Name: "memory", PerUnit: 1}}
 }
 

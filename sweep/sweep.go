@@ -19,6 +19,7 @@ package sweep
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"fairlead.dev/fairlead/internal/document"
@@ -261,11 +262,9 @@ func (r *reader) exception(v document.Value) {
 			r.in.Complain(value, "cannot be written on one line: %v", err)
 			return
 		}
-		for _, of := range known {
-			if of == text {
-				e.wants = append(e.wants, want{axis, text})
-				return
-			}
+		if slices.Contains(known, text) {
+			e.wants = append(e.wants, want{axis, text})
+			return
 		}
 		r.in.Complain(value, "%v", nearest.Unknown("value", text, known))
 	})

@@ -15,8 +15,12 @@ import (
 // all has a column of each kind.
 func all() []parquet.Column {
 	return []parquet.Column{
-		{Name: "flag", Kind: parquet.Flag}, {Name: "n", Kind: parquet.Integer}, {Name: "u", Kind: parquet.Natural},
-		{Name: "x", Kind: parquet.Real}, {Name: "s", Kind: parquet.Text}, {Name: "j", Kind: parquet.JSON},
+		{Name: "flag", Kind: parquet.Flag},
+		{Name: "n", Kind: parquet.Integer},
+		{Name: "u", Kind: parquet.Natural},
+		{Name: "x", Kind: parquet.Real},
+		{Name: "s", Kind: parquet.Text},
+		{Name: "j", Kind: parquet.JSON},
 	}
 }
 

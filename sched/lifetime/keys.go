@@ -19,8 +19,6 @@ import (
 // A task counts on each level; what is said of it is what its own level says as far as that has seen enough, and what the
 // next one says for the rest (curve.go).
 
-const levels = 4
-
 // mostKeys is how many curves are kept; tasks with a new key beyond them go by those of the next level. Each takes under 2 KiB.
 const mostKeys = 1 << 16
 

@@ -202,8 +202,19 @@ func TestDurations(t *testing.T) {
 		const never = cluster.Never / cluster.Second
 		// Six of train; dev's U0, U2, C3 and C2; test's U1, C2 and U1, of which the last ends at its horizon or before.
 		for i, in := range [][2]cluster.Time{
-			{1, never}, {1, never}, {1, never}, {1, never}, {1, never}, {1, never},
-			{1, 300}, {600, 1200}, {1200, never}, {900, never}, {300, 600}, {600, never}, {300, 600},
+			{1, never},
+			{1, never},
+			{1, never},
+			{1, never},
+			{1, never},
+			{1, never},
+			{1, 300},
+			{600, 1200},
+			{1200, never},
+			{900, never},
+			{300, 600},
+			{600, never},
+			{300, 600},
 		} {
 			if w := works[i]; w < in[0]*cluster.Second || w != cluster.Never && w >= in[1]*cluster.Second {
 				t.Errorf("seed %d: VM %d lives %v, want from %d s on, before %d s", seed, i, w, in[0], in[1])

@@ -96,7 +96,8 @@ func TestRead(t *testing.T) {
 		notes   []string
 	}{
 		{
-			"the machine with most types", Options{Nodes: 1},
+			"the machine with most types",
+			Options{Nodes: 1},
 			[]string{
 				"0s node 1 [1000000000 1000000000 1000000000 1000000000 1000000000]",
 				"0s job 10 user 100 [16666666 500000000 0 250000000 10000] priority 9 unowned true for 43200s",
@@ -106,7 +107,8 @@ func TestRead(t *testing.T) {
 			[]string{"left out 1 VMs of types that do not run on machine 7", "left out 1 VMs that ended before the trace began"},
 		},
 		{
-			"another machine, movable", Options{Nodes: 1, TasksOnly: true, Machine: 3, Chosen: true, Movable: true},
+			"another machine, movable",
+			Options{Nodes: 1, TasksOnly: true, Machine: 3, Chosen: true, Movable: true},
 			[]string{
 				"10800s job 12 user 101 [250000000 500000000 0 0 0] priority 0 unowned false for never",
 				"21600s job 13 user 101 [1000000000 1000000000 0 0 0] priority 2 unowned false for 21600s",

@@ -18,9 +18,15 @@ func BenchmarkRead(b *testing.B) {
 	var lines strings.Builder
 	var table strings.Builder
 	w := parquet.NewWriter(&table, []parquet.Column{
-		{Name: "time", Kind: parquet.Integer}, {Name: "type", Kind: parquet.Integer}, {Name: "collection_id", Kind: parquet.Integer}, {Name: "instance_index", Kind: parquet.Integer},
-		{Name: "scheduling_class", Kind: parquet.Integer}, {Name: "priority", Kind: parquet.Integer}, {Name: "machine_id", Kind: parquet.Integer},
-		{Name: "resource_request.cpus", Kind: parquet.Real}, {Name: "resource_request.memory", Kind: parquet.Real},
+		{Name: "time", Kind: parquet.Integer},
+		{Name: "type", Kind: parquet.Integer},
+		{Name: "collection_id", Kind: parquet.Integer},
+		{Name: "instance_index", Kind: parquet.Integer},
+		{Name: "scheduling_class", Kind: parquet.Integer},
+		{Name: "priority", Kind: parquet.Integer},
+		{Name: "machine_id", Kind: parquet.Integer},
+		{Name: "resource_request.cpus", Kind: parquet.Real},
+		{Name: "resource_request.memory", Kind: parquet.Real},
 	})
 	for i := range instances {
 		for k, kind := range []int{0, 2, 3, 6} {

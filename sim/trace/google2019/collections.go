@@ -60,7 +60,7 @@ type collections struct {
 func (c *collections) load(files []string, skips *trace.Skips) error {
 	c.known = len(files) > 0
 	var b []byte
-	_, err := load(collectionTable(), files, skips, func(r *row) error {
+	err := load(collectionTable(), files, skips, func(r *row) error {
 		at := r.need(collectionTime, wantTime, span(0, math.MaxInt64))
 		if !r.has(collectionType) {
 			r.fail(collectionType, "a type of event", &cell{})
@@ -69,8 +69,8 @@ func (c *collections) load(files []string, skips *trace.Skips) error {
 		id := r.need(collectionID, "the ID of a collection", span(0, math.MaxInt64))
 		b = binary.AppendUvarint(append(b[:0], byte(what)), uint64(id))
 		b = spill.AppendText(b, r.string(collectionUser))
-		b = binary.AppendVarint(b, r.int(collectionPerMachine, "how many instances a machine may hold, or 0", span(0, math.MaxInt32), 0))
-		limited := r.int(collectionPerSwitch, "how many instances a switch may hold, or 0", span(0, math.MaxInt32), 0) > 0
+		b = binary.AppendVarint(b, r.int(collectionPerMachine, "how many instances a machine may hold, or 0", span(0, math.MaxInt32)))
+		limited := r.int(collectionPerSwitch, "how many instances a switch may hold, or 0", span(0, math.MaxInt32)) > 0
 		scaled := r.named(collectionScaling, &r.cells[collectionScaling], "how it is scaled vertically", []string{
 			"VERTICAL_SCALING_SETTING_UNKNOWN", "VERTICAL_SCALING_OFF", "VERTICAL_SCALING_CONSTRAINED", "VERTICAL_SCALING_FULLY_AUTOMATED",
 		}) >= 2

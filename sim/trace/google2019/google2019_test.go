@@ -144,7 +144,7 @@ func TestLives(t *testing.T) {
 
 // TestSnapshot says what runs at time 0 asks for what it has by then, and where its machine is not known it waits.
 func TestSnapshot(t *testing.T) {
-	row := func(index, kind int, machine int, cpus float64) string {
+	row := func(index, kind, machine int, cpus float64) string {
 		return fmt.Sprintf(`{"time":0,"type":%d,"collection_id":7,"instance_index":%d,"machine_id":%d,"resource_request":{"cpus":%v}}`+"\n", kind, index, machine, cpus)
 	}
 	records, src := mustRead(t, map[string]string{
@@ -259,12 +259,23 @@ func TestConstraintsAndCollections(t *testing.T) {
 // writer has no words for.
 func TestParquet(t *testing.T) {
 	machines := table(t, []parquet.Column{
-		{Name: "time", Kind: parquet.Integer}, {Name: "machine_id", Kind: parquet.Integer}, {Name: "type", Kind: parquet.Integer},
-		{Name: "switch_id", Kind: parquet.Text}, {Name: "capacity.cpus", Kind: parquet.Real}, {Name: "capacity.memory", Kind: parquet.Real}, {Name: "platform_id", Kind: parquet.Text},
+		{Name: "time", Kind: parquet.Integer},
+		{Name: "machine_id", Kind: parquet.Integer},
+		{Name: "type", Kind: parquet.Integer},
+		{Name: "switch_id", Kind: parquet.Text},
+		{Name: "capacity.cpus", Kind: parquet.Real},
+		{Name: "capacity.memory", Kind: parquet.Real},
+		{Name: "platform_id", Kind: parquet.Text},
 	}, []any{0, 5, 1, "s1", 0.5, 0.25, "p1"})
 	tasks := table(t, []parquet.Column{
-		{Name: "time", Kind: parquet.Integer}, {Name: "type", Kind: parquet.Text}, {Name: "collection_id", Kind: parquet.Text}, {Name: "priority", Kind: parquet.Real},
-		{Name: "instance_index", Kind: parquet.Integer}, {Name: "resource_request.cpus", Kind: parquet.Real}, {Name: "resource_request.memory", Kind: parquet.Real}, {Name: "scheduling_class", Kind: parquet.Integer},
+		{Name: "time", Kind: parquet.Integer},
+		{Name: "type", Kind: parquet.Text},
+		{Name: "collection_id", Kind: parquet.Text},
+		{Name: "priority", Kind: parquet.Real},
+		{Name: "instance_index", Kind: parquet.Integer},
+		{Name: "resource_request.cpus", Kind: parquet.Real},
+		{Name: "resource_request.memory", Kind: parquet.Real},
+		{Name: "scheduling_class", Kind: parquet.Integer},
 	}, []any{0, "SUBMIT", "7", 200.0, 0, 0.125, 0.0625, 2}, []any{9, "KILL", "7", nil, 0, nil, nil, nil})
 	want, _ := mustRead(t, map[string]string{
 		machineFile: oneMachine, taskFile: oneTask + `{"time":"9","type":"7","collection_id":"7","instance_index":"0"}` + "\n",

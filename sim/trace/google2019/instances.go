@@ -110,12 +110,12 @@ func (r *row) instance(e *instanceEvent) (at int64, kind rowKind) {
 	e.index = uint32(r.need(instanceIndex, "the index of an instance", span(0, math.MaxInt32)))
 	e.class = uint8(r.named(instanceClass, &r.cells[instanceClass], "a scheduling class", []string{"MOST_INSENSITIVE", "INSENSITIVE", "SENSITIVE", "MOST_SENSITIVE"}))
 	set := r.named(instanceKind, &r.cells[instanceKind], "a type of collection", []string{"JOB", "ALLOC_SET"})
-	e.priority = int32(r.int(instancePriority, wantPriority, span(math.MinInt32, math.MaxInt32), 0))
-	e.machine = r.int(instanceMachine, "a machine, 0 for none or -1 for a dedicated one", span(-1, math.MaxInt64), 0)
+	e.priority = int32(r.int(instancePriority, wantPriority, span(math.MinInt32, math.MaxInt32)))
+	e.machine = r.int(instanceMachine, "a machine, 0 for none or -1 for a dedicated one", span(-1, math.MaxInt64))
 	e.demand[cpu] = r.quantity(instanceCPU, "a request for CPU of at least 0", trace.Up)
 	e.demand[memory] = r.quantity(instanceMemory, "a request for memory of at least 0", trace.Up)
 	e.requirements = r.requirements(e.requirements[:0])
-	switch alloc := r.int(instanceAlloc, "the ID of an alloc set, or 0", span(-1, math.MaxInt64), 0); {
+	switch alloc := r.int(instanceAlloc, "the ID of an alloc set, or 0", span(-1, math.MaxInt64)); {
 	case set == 1:
 		kind = allocRow
 	case alloc > 0:

@@ -80,7 +80,7 @@ type machines struct {
 // load reads both tables, of which the second may have no files.
 func (m *machines) load(events, attributes []string, skips *trace.Skips) error {
 	var b []byte
-	_, err := load(machineTable(), events, skips, func(r *row) error {
+	err := load(machineTable(), events, skips, func(r *row) error {
 		at := r.need(machineTime, wantTime, span(0, math.MaxInt64))
 		id := r.need(machineID, "a machine's ID", span(0, math.MaxInt64))
 		what := r.named(machineType, &r.cells[machineType], "a type of event, from 1", []string{"EVENT_TYPE_UNKNOWN", "ADD", "REMOVE", "UPDATE"})
@@ -100,7 +100,7 @@ func (m *machines) load(events, attributes []string, skips *trace.Skips) error {
 	if err != nil {
 		return err
 	}
-	_, err = load(attributeTable(), attributes, skips, func(r *row) error {
+	err = load(attributeTable(), attributes, skips, func(r *row) error {
 		at := r.need(attributeTime, wantTime, span(0, math.MaxInt64))
 		id := r.need(attributeMachine, "a machine's ID", span(0, math.MaxInt64))
 		name := r.string(attributeName)

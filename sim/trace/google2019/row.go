@@ -101,11 +101,11 @@ func (c *cell) String() string {
 // has reports whether the column has a value.
 func (r *row) has(column int) bool { return r.cells[column].kind != missing }
 
-// int reads an integer from least to most; where there is none it is other.
-func (r *row) int(column int, want string, span [2]int64, other int64) int64 {
+// int reads an integer within a span; where there is none it is 0.
+func (r *row) int(column int, want string, span [2]int64) int64 {
 	c := &r.cells[column]
 	if c.kind == missing {
-		return other
+		return 0
 	}
 	n, ok := c.int()
 	if !ok || n < span[0] || n > span[1] {
@@ -121,7 +121,7 @@ func (r *row) need(column int, want string, span [2]int64) int64 {
 		r.fail(column, want, &r.cells[column])
 		return 0
 	}
-	return r.int(column, want, span, 0)
+	return r.int(column, want, span)
 }
 
 func (c *cell) int() (int64, bool) {
@@ -219,21 +219,21 @@ type rows interface {
 	inLines() bool // a place is a line
 }
 
-// load reads all rows of a table, each parsed by take, which may leave an error in the row. It returns how many there were.
-func load(t *table, files []string, skips *trace.Skips, take func(*row) error) (int, error) {
+// load reads all rows of a table, each parsed by take, which may leave an error in the row.
+func load(t *table, files []string, skips *trace.Skips, take func(*row) error) error {
 	count := 0
 	r := newRow(t)
 	for _, file := range files {
 		n, err := loadFile(r, file, skips, take)
 		if err != nil {
-			return count, err
+			return err
 		}
 		count += n
 	}
 	if count == 0 && len(files) > 0 {
-		return 0, nothing(t, files[0], skips)
+		return nothing(t, files[0], skips)
 	}
-	return count, nil
+	return nil
 }
 
 func loadFile(r *row, file string, skips *trace.Skips, take func(*row) error) (count int, err error) {

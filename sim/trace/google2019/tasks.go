@@ -52,7 +52,7 @@ type snapshotTask struct {
 func (t *tasks) load(files []string, skips *trace.Skips) error {
 	var e instanceEvent
 	var b []byte
-	_, err := load(instanceTable(), files, skips, func(r *row) error {
+	err := load(instanceTable(), files, skips, func(r *row) error {
 		at, kind := r.instance(&e)
 		if r.err != nil || at == afterTheEnd {
 			return nil
@@ -192,7 +192,7 @@ func (t *tasks) next(r *trace.Record) (bool, error) {
 	case killed:
 		r.What = trace.TaskKilled
 		r.Task.Job, r.Task.Index = t.head.collection, t.head.index
-	case nothingNew, placed, updated, ends:
+	case nothingNew, placed, evicted, updated, ends:
 	}
 	return r.What != 0, t.advance()
 }

@@ -245,26 +245,9 @@ func (s *Source) capacity() [3]int64 {
 	return [3]int64{s.options.Cores, s.options.Memory, s.options.GPUs * Device}
 }
 
-// enough is how many nodes have room for all that asks at once, if each job begins when it arrives.
+// enough is how many nodes have as much as all asks for at once, if each job begins when it arrives. What does not fit together on a node is not thought of.
 func (s *Source) enough() int {
-	type ending struct {
-		at    cluster.Time
-		frees [3]float64
-	}
-	var ends []ending
-	for i := range s.jobs {
-		j := &s.jobs[i]
-		for k := range j.Pods {
-			if p := &j.Pods[k]; p.Work > 0 && p.Work != cluster.Never {
-				e := ending{at: j.At + p.Work}
-				for d, q := range p.demand() {
-					e.frees[d] = float64(float64(q) * float64(p.Count))
-				}
-				ends = append(ends, e)
-			}
-		}
-	}
-	slices.SortStableFunc(ends, func(a, b ending) int { return cmp.Compare(a.at, b.at) })
+	ends := s.endings()
 	var now, most [3]float64
 	gone := 0
 	for i := range s.jobs {
@@ -278,8 +261,8 @@ func (s *Source) enough() int {
 			if j.Pods[k].Work == 0 {
 				continue // it is gone at once
 			}
-			for d, q := range j.Pods[k].demand() {
-				now[d] += float64(float64(q) * float64(j.Pods[k].Count))
+			for d, q := range j.Pods[k].all() {
+				now[d] += q
 			}
 		}
 		for d := range most {
@@ -293,6 +276,34 @@ func (s *Source) enough() int {
 		}
 	}
 	return int(min(nodes, mostNodes))
+}
+
+// ending is what pods leave that end at a moment.
+type ending struct {
+	at    cluster.Time
+	frees [3]float64
+}
+
+// endings are those of all pods that begin when they arrive, the first first.
+func (s *Source) endings() (ends []ending) {
+	for i := range s.jobs {
+		j := &s.jobs[i]
+		for k := range j.Pods {
+			if p := &j.Pods[k]; p.Work > 0 && p.Work != cluster.Never {
+				ends = append(ends, ending{j.At + p.Work, p.all()})
+			}
+		}
+	}
+	slices.SortStableFunc(ends, func(a, b ending) int { return cmp.Compare(a.at, b.at) })
+	return ends
+}
+
+// all is what the pods ask for together.
+func (p *Pods) all() (sum [3]float64) {
+	for d, q := range p.demand() {
+		sum[d] = float64(float64(q) * float64(p.Count))
+	}
+	return sum
 }
 
 // mostNodes bounds the nodes that are made up, so that a wild log is none of a wild cluster.

@@ -41,14 +41,15 @@ func fields() []field {
 		kind  parquet.Kind
 		names string
 	}{
-		{parquet.Integer, "t"}, {parquet.Text, "event"},
+		{parquet.Integer, "t"},
+		{parquet.Text, "event"},
 		{parquet.Natural, "node job on"},
 		{parquet.Integer, "task job_tasks class priority per_node work gang tier weight least"},
 		{parquet.Text, "name user promise owner foreign gate"},
 		{parquet.Flag, "fails together long_running service unready pinned unowned never_preempts hard arriving frees_unready"},
 		{parquet.JSON, "labels groups require prefer input tags budgets due any"},
 	} {
-		for _, name := range strings.Fields(of.names) {
+		for name := range strings.FieldsSeq(of.names) {
 			list = append(list, field{name, of.kind})
 		}
 	}
@@ -85,8 +86,7 @@ func openParquet(name string, skips *trace.Skips) (*trace.Lines, error) {
 	if err == nil {
 		return trace.ReadLines(name, rows, skips), nil
 	}
-	var wrong *parquet.Error
-	if errors.As(err, &wrong) {
+	if wrong, is := errors.AsType[*parquet.Error](err); is {
 		err = &trace.Error{File: name, At: wrong.At, Want: wrong.Want, Got: wrong.Got, Hint: wrong.Hint}
 	}
 	return nil, cmp.Or(err, file.Close())

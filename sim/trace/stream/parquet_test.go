@@ -74,8 +74,13 @@ func handmade(t *testing.T, header, user string, work float64) []byte {
 	t.Helper()
 	var b bytes.Buffer
 	w := parquet.NewWriter(&b, []parquet.Column{
-		{Name: "work", Kind: parquet.Real}, {Name: "demand.cpu", Kind: parquet.Integer}, {Name: user, Kind: parquet.Text},
-		{Name: "t", Kind: parquet.Integer}, {Name: "task", Kind: parquet.Integer}, {Name: "job", Kind: parquet.Integer}, {Name: "require", Kind: parquet.Text},
+		{Name: "work", Kind: parquet.Real},
+		{Name: "demand.cpu", Kind: parquet.Integer},
+		{Name: user, Kind: parquet.Text},
+		{Name: "t", Kind: parquet.Integer},
+		{Name: "task", Kind: parquet.Integer},
+		{Name: "job", Kind: parquet.Integer},
+		{Name: "require", Kind: parquet.Text},
 	})
 	if header != "" {
 		w.Meta("fairlead", header)
