@@ -102,15 +102,7 @@ func TestSweepAsIndexedJob(t *testing.T) {
 // sweepFolder is a folder into which pods may write, who are nobody on this machine.
 func sweepFolder(t *testing.T) string {
 	t.Helper()
-	work, err := os.MkdirTemp("", "fairlead-sweep-")
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := os.RemoveAll(work); err != nil {
-			t.Error(err)
-		}
-	})
+	work := t.TempDir()
 	if err := os.Chmod(work, 0o777); err != nil { // whatever the mask of new files is
 		t.Fatal(err)
 	}
