@@ -36,52 +36,58 @@ type curve struct {
 	ended   [Bins]uint32
 	runs    int64 // that have ended
 	worked  int64 // how long they did in all, in milliseconds
-	counts  int64 // how often something was counted
+	frozen  int   // 1 + the round of the record at whose beginning the table stands; 0: none
 	table   *table
 }
 
-// table is what was last computed of a curve. It holds for what was counted then, here and on the levels above, so that when anybody asks
-// makes no difference to what is said later.
+// table is what follows from what was counted when a round began: of those that run all was counted then, and when anybody
+// asks makes no difference to what is said.
 type table struct {
-	made   int64 // how often it was computed
-	counts int64 // of the curve, as it was
-	above  int64 // of the table of the next level, how often that had been computed
-	hazard [Bins]int64
-	rest   [Bins + 1]cluster.Time // on entering the bin; after the last one, as long as it took to get there
+	entered, ended [Bins]uint32
+	made           bool // the rest was computed
+	hazard         [Bins]int64
+	rest           [Bins + 1]cluster.Time // on entering the bin; after the last one, as long as it took to get there
 }
 
 // end counts a run that has ended at that age.
 func (c *curve) end(age cluster.Time) {
 	c.ended[Bin(age)]++
 	c.runs++
-	c.counts++
 	c.worked += int64(age / cluster.Millisecond)
 }
 
-// now is the table of what was counted up to now.
-func (c *curve) now() *table {
-	var above *table
-	made := int64(0)
-	if c.next != nil {
-		above = c.next.now()
-		made = above.made
+// freeze keeps what was counted before the round, before more is.
+func (c *curve) freeze(round int) {
+	if c.frozen == round+1 {
+		return
 	}
-	if t := c.table; t != nil && t.counts == c.counts && t.above == made {
-		return t
-	}
+	c.frozen = round + 1
 	if c.table == nil {
 		c.table = &table{}
 	}
+	c.table.entered, c.table.ended, c.table.made = c.entered, c.ended, false
+}
+
+// at is the table of the curve as the round began.
+func (c *curve) at(round int) *table {
+	c.freeze(round)
 	t := c.table
-	t.made, t.counts, t.above = t.made+1, c.counts, made
+	if t.made {
+		return t
+	}
+	t.made = true
+	var above *table
+	if c.next != nil {
+		above = c.next.at(round)
+	}
 	t.rest[Bins] = Start(Bins - 1)
 	for b := Bins - 1; b >= 0; b-- {
 		h := int64(ageless)
 		if above != nil {
 			h = above.hazard[b]
 		}
-		ended := min(c.ended[b], c.entered[b])
-		h = (int64(ended)*one + prior*h) / (int64(c.entered[b]) + prior)
+		ended := min(t.ended[b], t.entered[b])
+		h = (int64(ended)*one + prior*h) / (int64(t.entered[b]) + prior)
 		t.hazard[b] = h
 		width := t.width(b)
 		t.rest[b] = cluster.Time((h*int64(width/2) + (one-h)*int64(width+t.rest[b+1])) / one)
@@ -119,7 +125,7 @@ func (l *learned) Remaining(s *cluster.View, t cluster.TaskID) cluster.Time {
 	if c == nil {
 		c = &curve{}
 	}
-	return c.now().remaining(age)
+	return c.at(l.round).remaining(age)
 }
 
 // mean predicts by means.

@@ -86,7 +86,7 @@ func TestCurveAgainstRival(t *testing.T) {
 		slow := slowHazards(runs, above)
 		for range 20 {
 			age := cluster.Time(math.Exp2(rapid.Float64Range(-3, 18).Draw(rt, "age")) * float64(cluster.Minute))
-			got, want := float64(own.now().remaining(age)), slowRemaining(slow, age)
+			got, want := float64(own.at(1).remaining(age)), slowRemaining(slow, age)
 			if math.Abs(got-want) > 0.02*want+float64(cluster.Second) {
 				rt.Fatalf("at %v: %.1f s are left, want %.1f", age, got/1e6, want/1e6)
 			}
@@ -98,7 +98,7 @@ func TestCurveAgainstRival(t *testing.T) {
 func TestNothingKnown(t *testing.T) {
 	last := cluster.Time(0)
 	for _, age := range []cluster.Time{cluster.Minute, 10 * cluster.Minute, cluster.Hour, 10 * cluster.Hour, 10 * cluster.Day} {
-		left := (&curve{}).now().remaining(age)
+		left := (&curve{}).at(0).remaining(age)
 		if left <= last || left < age/2 {
 			t.Errorf("at %v %v are left, before %v", age, left, last)
 		}

@@ -99,6 +99,7 @@ type record struct {
 	task    []life
 	running int // tasks
 	ended   int // since the last count of those that run
+	round   int // how often those that run were counted
 }
 
 // life is what is known of one task.
@@ -179,7 +180,7 @@ func (r *record) start(l *life, since cluster.Time) {
 
 // rest notes that a run is over that has not come to its end: for so long it has lived, at least.
 func (r *record) rest(l *life, now cluster.Time) {
-	l.count(now)
+	l.count(now, r.round)
 	l.running = false
 	r.running--
 }
@@ -197,6 +198,7 @@ func (r *record) end(s *cluster.View, t cluster.TaskID) {
 	r.rest(l, s.Now())
 	r.ended++
 	for c := l.curve; c != nil; c = c.next {
+		c.freeze(r.round)
 		c.end(s.Now() - l.since)
 	}
 	*l = life{}
@@ -207,18 +209,19 @@ func (r *record) countRunning(s *cluster.View) {
 	r.ended = 0
 	for t := range r.task {
 		if l := &r.task[t]; l.running {
-			l.count(s.Now())
+			l.count(s.Now(), r.round)
 		}
 	}
+	r.round++ // what was counted is asked from now on
 }
 
 // count counts a run into the bins that it has come to.
-func (l *life) count(now cluster.Time) {
+func (l *life) count(now cluster.Time, round int) {
 	last := uint8(Bin(now - l.since))
 	for ; l.counted <= last; l.counted++ {
 		for c := l.curve; c != nil; c = c.next {
+			c.freeze(round)
 			c.entered[l.counted]++
-			c.counts++
 		}
 	}
 }
