@@ -36,7 +36,7 @@ func (t *Task) nextGrant() Vector {
 
 // give notes what the task is granted now and on its next node.
 func (t *Task) give(now, next Vector) {
-	r := t.uncommon()
+	r := uncommon(t)
 	r.grant, r.next = now, next
 	t.setRare(r)
 }

@@ -102,7 +102,7 @@ func guardTask(s *State, e TaskGuarded) error {
 			return fmt.Errorf("task row %d: budgets %d are not in order, each once", e.Task, e.Budgets)
 		}
 	}
-	r := task.uncommon()
+	r := uncommon(task)
 	r.guards = nil
 	if len(e.Budgets) > 0 {
 		r.guards = slices.Clone(e.Budgets)

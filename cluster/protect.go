@@ -17,7 +17,7 @@ type rare struct {
 }
 
 // uncommon is what only few tasks have, of this one.
-func (t *Task) uncommon() rare {
+func uncommon(t *Task) rare {
 	if t.rare == nil {
 		return rare{}
 	}
@@ -88,7 +88,7 @@ func lasts(s *State, t TaskID) {
 	if least == 0 {
 		return
 	}
-	until, r, p := later(s.now, least), task.uncommon(), task.Protection()
+	until, r, p := later(s.now, least), uncommon(task), task.Protection()
 	r.promised = until
 	task.setRare(r)
 	if p.But == 0 && p.Until >= until {
@@ -105,7 +105,7 @@ func leastRun(class *Class) string {
 // protect replaces what is said of the task's run; a protection that is over is none.
 func protect(s *State, t TaskID, p Protection) {
 	task := &s.task[t]
-	r := task.uncommon()
+	r := uncommon(task)
 	r.protection = Protection{}
 	s.protected.drop(t)
 	if p.Until > s.now {
@@ -183,7 +183,7 @@ func (s *State) taskProtected(e TaskProtected) error {
 		return nil // nobody may evict it
 	}
 	p := Protection{Until: e.Until, Reason: e.Reason, But: e.But}
-	if until := task.uncommon().promised; until > s.now && until > e.Until { // that holds, whatever else does
+	if until := uncommon(task).promised; until > s.now && until > e.Until { // that holds, whatever else does
 		p = Protection{Until: until, Reason: leastRun(&s.classes.rows[task.Class])}
 	}
 	protect(s, e.Task, p)
@@ -198,7 +198,7 @@ func (s *State) unprotect() {
 		t := s.protected.runs[0].Task
 		s.protected.drop(t)
 		task := &s.task[t]
-		r := task.uncommon()
+		r := uncommon(task)
 		r.protection, r.promised = Protection{}, 0 // which ended no later
 		task.setRare(r)
 		s.noteNode(task.Node)
