@@ -88,7 +88,11 @@ func (s *Spec) Plan(known policies.List) (*Plan, error) {
 
 // Inputs are the files and folders that its runs read, each once, in an order that is always the same.
 func (p *Plan) Inputs() []string {
-	of := []string{p.Sources.Cluster.File(), p.Sources.Workload.File(), p.Sources.Beside.File(), p.Spec.World.Overheads.File}
+	var of []string
+	for _, s := range []URL{p.Sources.Cluster, p.Sources.Workload, p.Sources.Beside} {
+		of = append(of, s.File(), throughputs(s))
+	}
+	of = append(of, p.Spec.World.Overheads.File)
 	if !slices.Contains(class.PresetNames(), p.Spec.Classes) {
 		of = append(of, p.Spec.Classes)
 	}

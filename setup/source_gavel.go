@@ -39,11 +39,12 @@ func gavelFormat() Format {
 func (s URL) gavel() (o gavel.Options, err error) {
 	o = gavel.Default()
 	o.Options, err = s.gpuJobs(o.Options)
-	if s.values.Has("table") {
-		o.Table = s.values.Get("table")
-	}
+	o.Table = throughputs(s)
 	if s.values.Has("worker") {
 		o.Worker = s.values.Get("worker")
 	}
 	return o, err
 }
+
+// throughputs is the file with the table of throughputs that a source reads beside its own; empty where it reads none.
+func throughputs(s URL) string { return s.values.Get("table") }

@@ -256,11 +256,11 @@ func TestInputs(t *testing.T) {
 	if got, want := plan.Inputs(), []string{"a", samples}; !slices.Equal(got, want) {
 		t.Errorf("it reads %q, want %q", got, want)
 	}
-	spec.Classes = classes
+	spec.Classes, spec.Source.Beside = classes, "gavel:jobs?table=speeds"
 	if plan, err = spec.Plan(policies.All()); err != nil {
 		t.Fatal(err)
 	}
-	if got, want := plan.Inputs(), []string{"a", samples, classes}; !slices.Equal(got, want) {
+	if got, want := plan.Inputs(), []string{"a", "jobs", "speeds", samples, classes}; !slices.Equal(got, want) {
 		t.Errorf("it reads %q, want %q", got, want)
 	}
 }
