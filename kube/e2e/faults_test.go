@@ -105,11 +105,10 @@ func evictsNobody(p *config.Profile) { p.Evictions.Enabled = false }
 func (p *pressure) leaderKilled() *fairlead {
 	p.t.Helper()
 	p.forgetLeader(leaseName)
-	const lease = 3 * time.Second
 	profiles := fmt.Sprintf("profiles: [{schedulerName: %s, evictions: {enabled: true, atOnce: %d}}]\n", testbed.FairleadProfile, amid)
-	first := p.runWith("first", lease, profiles)
+	first := p.runWith("first", shortLease, profiles)
 	leader := p.awaitLeader(30*time.Second, "")
-	p.runWith("second", lease, profiles)
+	p.runWith("second", calmLease, profiles)
 	p.come()
 	p.awaitLeaving(amid)
 	first.signal(syscall.SIGKILL)

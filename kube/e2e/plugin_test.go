@@ -111,7 +111,7 @@ func rivals(t *testing.T) (mine, theirs *cluster) {
 		newPod("secret-db-0", by, cpu("3"), label("app", "secret-db"), label("fairlead.dev/class", "gold"), awayFrom("web", v1.LabelHostname), everywhere),
 		newPod("secret-db-1", by, cpu("3"), label("app", "secret-db"), label("fairlead.dev/class", "gold"), awayFrom("web", v1.LabelHostname), everywhere),
 	)
-	c.run("leader", 3*time.Second)
+	c.run("leader", calmLease)
 	c.awaitLeader(30*time.Second, "")
 	other.awaitBound(30*time.Second, 2)
 	c.create(newPod("web-0", by, cpu("3"), label("app", "web"), label("fairlead.dev/class", "gold")))

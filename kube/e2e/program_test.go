@@ -62,6 +62,12 @@ type replica struct {
 
 const leaseName = "fairlead-scheduler"
 
+// A leader that is to be killed has a short lease, as the next one waits for it to end. All others have one that they do not lose while a busy machine, or an API server that is killed and started again, keeps them from renewing it.
+const (
+	shortLease = 5 * time.Second
+	calmLease  = 15 * time.Second
+)
+
 // run starts a replica that takes part in an election with this lease.
 func (c *cluster) run(name string, lease time.Duration, flags ...string) *replica {
 	c.t.Helper()

@@ -52,7 +52,7 @@ func TestAccountsSurvive(t *testing.T) {
 	c.must(err)
 	accounts := client.Resource(scheduler.WorkloadAccounts()).Namespace(c.namespace)
 
-	first := c.run("first", 3*time.Second)
+	first := c.run("first", shortLease)
 	leader := c.awaitLeader(30*time.Second, "")
 	c.create(several(replicas, "web", ofDeployment("a"), cpu("1"))...)
 	time.Sleep(8 * time.Second) // they wait, as there is no node
@@ -61,7 +61,7 @@ func TestAccountsSurvive(t *testing.T) {
 	time.Sleep(8 * time.Second)
 
 	first.signal(syscall.SIGKILL)
-	c.run("second", 3*time.Second)
+	c.run("second", calmLease)
 	c.awaitLeader(30*time.Second, leader)
 	time.Sleep(8 * time.Second)
 	c.must(c.bed.KillAPIServer())
