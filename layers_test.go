@@ -46,6 +46,7 @@ constraint/kubernetes/kubernetestest: cluster constraint/kubernetes internal/man
 class: cluster internal/document internal/nearest internal/wide queue/promethee
 sched: cluster
 sched/book: cluster internal/heap sched
+sched/keeper: cluster
 fairlead: cluster sched sched/book sched/evict sched/lifetime sched/locality sched/worth
 sched/worth: cluster sched
 sched/lifetime: cluster internal/heap sched
@@ -87,7 +88,7 @@ recording: cluster internal/strict mcmf sched
 report: cluster internal/strict
 report/page: report
 shadow: cluster recording report sched
-sim: class cluster constraint internal/heap internal/wide queue/fragmentation queue/power report sched sim/trace
+sim: class cluster constraint internal/heap internal/wide queue/fragmentation queue/power report sched sched/keeper sim/trace
 sim/trace: cluster internal/nearest queue/fragmentation
 sim/trace/google2011: cluster internal/spill sim/trace
 sim/trace/azure2017: cluster sim/trace
@@ -115,7 +116,7 @@ internal/kmeans:
 internal/kubedump:
 internal/mutants:
 sim/workload: cluster internal/heap internal/kmeans queue/fragmentation sim/trace
-setup: class cluster constraint/request flow ilp internal/document internal/nearest internal/unpack internal/wide mcmf policies policies/chosen queue/fragmentation queue/power recording report sched sim sim/trace sim/trace/acme sim/trace/alibaba2018 sim/trace/alibaba2020 sim/trace/alibaba2026 sim/trace/azure2017 sim/trace/azure2020 sim/trace/chronus sim/trace/dlrm sim/trace/ecsched sim/trace/gavel sim/trace/google2011 sim/trace/google2019 sim/trace/gpujobs sim/trace/helios sim/trace/kubernetes sim/trace/openb sim/trace/philly sim/trace/place sim/trace/qos sim/trace/stream sim/trace/swf sim/workload
+setup: class cluster constraint/request flow ilp internal/document internal/nearest internal/unpack internal/wide mcmf policies policies/chosen queue/fragmentation queue/power recording report sched sched/keeper sim sim/trace sim/trace/acme sim/trace/alibaba2018 sim/trace/alibaba2020 sim/trace/alibaba2026 sim/trace/azure2017 sim/trace/azure2020 sim/trace/chronus sim/trace/dlrm sim/trace/ecsched sim/trace/gavel sim/trace/google2011 sim/trace/google2019 sim/trace/gpujobs sim/trace/helios sim/trace/kubernetes sim/trace/openb sim/trace/philly sim/trace/place sim/trace/qos sim/trace/stream sim/trace/swf sim/workload
 whatif: report
 advise: cluster report sched sim/trace
 sweep: internal/document internal/nearest internal/strict policies report setup sim/trace
@@ -128,7 +129,7 @@ cmd/fairlead: cli
 
 // pure packages decide. They see no clock, chance, network, file, lock or log,
 // start no goroutine and keep nothing between calls but what they return.
-const pure = `capacity capacity/fleet capacity/moves cluster constraint constraint/board constraint/conflict constraint/exact constraint/greedy constraint/kubernetes constraint/lane constraint/planted constraint/search fairlead flow flow/bandwidth flow/cpumem flow/ecsched flow/pack flow/quincy flow/slack flow/spread ilp internal/heap internal/kmeans internal/manifest internal/nearest internal/wide mcmf policies queue queue/fragmentation queue/power queue/promethee sched sched/book sched/evict sched/lifetime sched/locality sched/worth`
+const pure = `capacity capacity/fleet capacity/moves cluster constraint constraint/board constraint/conflict constraint/exact constraint/greedy constraint/kubernetes constraint/lane constraint/planted constraint/search fairlead flow flow/bandwidth flow/cpumem flow/ecsched flow/pack flow/quincy flow/slack flow/spread ilp internal/heap internal/kmeans internal/manifest internal/nearest internal/wide mcmf policies queue queue/fragmentation queue/power queue/promethee sched sched/book sched/evict sched/keeper sched/lifetime sched/locality sched/worth`
 
 // Each of these stands for itself and for all packages below it, except that
 // math/rand/v2 is welcome everywhere: its source is passed in.

@@ -1,0 +1,172 @@
+// Package keeper decides which nodes of a cluster are switched off, and which are woken. It stands beside the policies, which place on the
+// nodes that are on, and know nothing of it:
+//
+//   - A node that is on, and on which nothing has been for a while, is switched off, but for the first few of those, which stay for whoever comes next.
+//   - For who waits and finds no room on the nodes that are on, or will be soon, nodes are woken: one after the other, of those that would take him
+//     the one that draws least, until all have room. How much room is left is reckoned first-fit, in the order of tasks.
+//
+// What has room by that may wait all the same, as a policy may want more than room, and constraints see no nodes that are off. So nobody has to
+// starve, who has waited for Patience counts on nothing but on nodes that are waking, or have been empty for less than that; and the more empty
+// nodes he waits beside, the more are woken for him: one, two, four. A node that is wanted by somebody who waits is not switched off. In the end
+// all that would take him are on, as if none was ever switched off.
+//
+// It keeps up with the change log of the state. A call costs what has changed and a look at the nodes that are empty; while somebody waits and nodes are off, a look at all
+// nodes for each shape that waits.
+package keeper
+
+import (
+	"slices"
+
+	"fairlead.dev/fairlead/cluster"
+)
+
+// Rules say when nodes are switched off.
+type Rules struct {
+	// OffAfter is for how long nothing has been on a node that is switched off; 0 is that none is.
+	OffAfter cluster.Time
+	// Wake is how long a node takes from being woken until it is on, unless it is known of the node.
+	Wake cluster.Time
+	// Keep is how many nodes stay on with nothing on them, the first of such.
+	Keep int
+}
+
+// Patience is for how long somebody waits beside room before another node is woken for him.
+func (r Rules) Patience() cluster.Time { return max(r.Wake, cluster.Minute) }
+
+// Standing is how a live node stands.
+type Standing uint8
+
+// The standings of nodes.
+const (
+	On Standing = iota
+	Off
+	Waking // it was woken, and will be on
+)
+
+// Standings is how many there are.
+const Standings = 3
+
+// World is what is asked about live nodes that no state knows.
+type World interface {
+	Standing(n cluster.NodeID) Standing
+	// Admits reports whether the node would admit tasks of the shape if it was on and large enough.
+	Admits(shape cluster.ShapeID, n cluster.NodeID) bool
+	// Watts is what the node draws when it is on and nothing is on it.
+	Watts(n cluster.NodeID) int64
+}
+
+// Orders are what is to be done now, and until when nothing has to be unless something happens.
+type Orders struct {
+	Off, Wake []cluster.NodeID // in the order of their rows
+	// Idle is when the next node has been empty for long enough, and Waits when somebody has waited for long enough; Never: there is none.
+	Idle, Waits cluster.Time
+}
+
+// Keeper decides. It is for one state.
+type Keeper struct {
+	rules   Rules
+	world   World
+	read    uint64         // position up to which the change log was read
+	since   []cluster.Time // by row of a node: from when on it has been empty and on; Never of others
+	empty   rows[cluster.NodeID]
+	off     rows[cluster.NodeID]
+	waking  rows[cluster.NodeID]
+	waiting rows[cluster.TaskID]
+	told    []cluster.NodeID // what the last orders were about
+}
+
+// New is a keeper of nodes.
+func New(rules Rules, world World) *Keeper { return &Keeper{rules: rules, world: world} }
+
+// Decide says what is to be done now. Who carries it out tells the state, and what the world says has changed by the next call.
+func (k *Keeper) Decide(s *cluster.View, now cluster.Time) Orders {
+	k.catchUp(s, now)
+	orders := Orders{Idle: cluster.Never, Waits: cluster.Never}
+	for _, n := range k.empty[min(k.rules.Keep, len(k.empty)):] {
+		if due := k.since[n] + k.rules.OffAfter; due > now {
+			orders.Idle = min(orders.Idle, due)
+		} else {
+			orders.Off = append(orders.Off, n)
+		}
+	}
+	if len(k.waiting) > 0 && len(k.off)+len(orders.Off) > 0 {
+		p := newPlan(k, s, now, &orders)
+		orders.Off = slices.DeleteFunc(orders.Off, p.wanted)
+		p.wake()
+	}
+	k.told = append(append(k.told[:0], orders.Off...), orders.Wake...)
+	return orders
+}
+
+// catchUp brings up to date what is known of nodes and tasks.
+func (k *Keeper) catchUp(s *cluster.View, now cluster.Time) {
+	touches, ok := s.ChangesSince(k.read)
+	k.read = s.LogEnd()
+	if !ok {
+		for n := range cluster.NodeID(s.NodeRows()) {
+			k.look(s, n, now)
+		}
+		for t := range cluster.TaskID(s.TaskRows()) {
+			k.waiting.put(t, waits(s, t))
+		}
+	}
+	for _, touch := range touches {
+		switch touch.Table {
+		case cluster.Nodes:
+			k.look(s, cluster.NodeID(touch.Row), now)
+		case cluster.Tasks:
+			t := cluster.TaskID(touch.Row)
+			k.waiting.put(t, waits(s, t))
+		default:
+		}
+	}
+	for _, n := range append(k.told, k.waking...) { // of which no state knows
+		k.look(s, n, now)
+	}
+	k.told = k.told[:0]
+}
+
+// look brings up to date what is known of a node.
+func (k *Keeper) look(s *cluster.View, n cluster.NodeID, now cluster.Time) {
+	for len(k.since) <= int(n) {
+		k.since = append(k.since, cluster.Never)
+	}
+	live, standing := s.NodeLive(n), Off
+	if live {
+		standing = k.world.Standing(n)
+	}
+	empty := live && standing == On && isEmpty(s, n)
+	k.empty.put(n, empty)
+	k.off.put(n, live && standing == Off)
+	k.waking.put(n, live && standing == Waking)
+	if !empty {
+		k.since[n] = cluster.Never
+	} else if k.since[n] == cluster.Never {
+		k.since[n] = now
+	}
+}
+
+// isEmpty reports whether nothing is on the node, and nobody is to come: runs that were given up take room, too.
+func isEmpty(s *cluster.View, n cluster.NodeID) bool {
+	return len(s.TasksOn(n)) == 0 && !slices.ContainsFunc(s.Used(n), func(q int64) bool { return q > 0 })
+}
+
+// waits reports whether the task would be placed if there was room.
+func waits(s *cluster.View, t cluster.TaskID) bool {
+	task := s.Task(t)
+	return task.Phase == cluster.Waiting && task.Told != cluster.ToEnd && !s.Job(task.Job).Foreign
+}
+
+// rows are rows of a table, in order.
+type rows[ID ~uint32] []ID
+
+// put says whether the row is among them.
+func (r *rows[ID]) put(row ID, is bool) {
+	at, found := slices.BinarySearch(*r, row)
+	switch {
+	case is && !found:
+		*r = slices.Insert(*r, at, row)
+	case !is && found:
+		*r = slices.Delete(*r, at, at+1)
+	}
+}

@@ -1,0 +1,178 @@
+package keeper_test
+
+import (
+	"slices"
+	"testing"
+
+	"fairlead.dev/fairlead/cluster"
+	"fairlead.dev/fairlead/sched/keeper"
+)
+
+const (
+	minute = cluster.Minute
+	wake   = 3 * minute
+)
+
+// park is a cluster of nodes of 4 cpu in the hands of a keeper; its orders are carried out at once, and waking takes its time.
+type park struct {
+	t        *testing.T
+	s        *cluster.State
+	k        *keeper.Keeper
+	standing []keeper.Standing
+	watts    []int64
+	only     []cluster.NodeID // of the nodes, those that tasks of shape 1 may use
+	now      cluster.Time
+}
+
+func newPark(t *testing.T, rules keeper.Rules, watts ...int64) *park {
+	t.Helper()
+	p := &park{t: t, s: cluster.NewState([]cluster.Kind{{Name: "cpu", PerUnit: 1}}, nil), standing: make([]keeper.Standing, len(watts)), watts: watts}
+	rules.Wake = wake
+	p.k = keeper.New(rules, p)
+	for n := range watts {
+		p.apply(cluster.NodeAdded{Node: cluster.NodeID(n), Spec: cluster.NodeSpec{Capacity: cluster.Vector{4}}})
+	}
+	for shape := range cluster.ShapeID(4) { // of so many cpu, one more than its number
+		p.apply(cluster.ShapeDefined{Shape: shape, Spec: cluster.Shape{Demand: cluster.Vector{int64(shape) + 1}}})
+	}
+	return p
+}
+
+func (p *park) Standing(n cluster.NodeID) keeper.Standing { return p.standing[n] }
+func (p *park) Watts(n cluster.NodeID) int64              { return p.watts[n] }
+func (p *park) Admits(shape cluster.ShapeID, n cluster.NodeID) bool {
+	return shape != 1 || p.only == nil || slices.Contains(p.only, n)
+}
+
+func (p *park) apply(e cluster.Event) {
+	p.t.Helper()
+	if err := p.s.Apply(p.now, e); err != nil {
+		p.t.Fatal(err)
+	}
+}
+
+// comes has a task come, of a job of its own.
+func (p *park) comes(t cluster.TaskID, shape cluster.ShapeID) {
+	p.t.Helper()
+	p.apply(cluster.JobSubmitted{Job: cluster.JobID(t)})
+	p.apply(cluster.TaskSubmitted{Task: t, Seq: cluster.Seq(t) + 1, Job: cluster.JobID(t), Shape: shape})
+}
+
+// after asks the keeper when so much time has gone by, and wants these to be switched off, and these to be woken.
+func (p *park) after(time cluster.Time, off, wake []cluster.NodeID) keeper.Orders {
+	p.t.Helper()
+	p.now += time
+	p.s.Advance(p.now)
+	o := p.k.Decide(&p.s.View, p.now)
+	if !slices.Equal(o.Off, off) || !slices.Equal(o.Wake, wake) {
+		p.t.Errorf("after %v off %v, wake %v; want off %v, wake %v", p.now, o.Off, o.Wake, off, wake)
+	}
+	for _, n := range o.Off {
+		p.standing[n] = keeper.Off
+	}
+	for _, n := range o.Wake {
+		p.standing[n] = keeper.Waking
+	}
+	return o
+}
+
+// on says that nodes are on.
+func (p *park) on(nodes ...cluster.NodeID) {
+	for _, n := range nodes {
+		p.standing[n] = keeper.On
+	}
+}
+
+type nodes = []cluster.NodeID
+
+// TestKeep: the first nodes with nothing on them stay on, and it says when it is to be asked again.
+func TestKeep(t *testing.T) {
+	p := newPark(t, keeper.Rules{OffAfter: 10 * minute, Keep: 2}, 1, 1, 1, 1)
+	p.comes(0, 0)
+	p.apply(cluster.TaskFound{Task: 0, Seq: 1, Node: 1})
+	if o := p.after(0, nil, nil); o.Idle != 10*minute || o.Waits != cluster.Never {
+		t.Errorf("%+v", o)
+	}
+	p.after(10*minute, nodes{3}, nil) // 0 and 2 stay
+	p.apply(cluster.TaskEnded{Task: 0, Seq: 1})
+	p.after(0, nodes{2}, nil) // 0 and 1 stay
+	if o := p.after(minute, nil, nil); o.Idle != cluster.Never {
+		t.Errorf("%+v", o)
+	}
+}
+
+// TestWakesAsFewAsHold: two share a node, the third has room on the one that is on; the node that draws less comes first.
+func TestWakesAsFewAsHold(t *testing.T) {
+	p := newPark(t, keeper.Rules{OffAfter: minute}, 9, 9, 8, 7)
+	p.comes(0, 0)
+	p.apply(cluster.TaskFound{Task: 0, Seq: 1, Node: 1})
+	p.after(0, nil, nil)
+	p.after(minute, nodes{0, 2, 3}, nil)
+	p.comes(1, 3)
+	p.comes(2, 2)
+	p.comes(3, 1)
+	p.comes(4, 0)
+	p.after(0, nil, nodes{2, 3}) // for 2 and 4, and for 1; 3 has room on node 1
+	p.after(minute, nil, nil)
+	p.comes(5, 1) // as 3 has taken it, there is none left
+	p.after(0, nil, nodes{0})
+}
+
+// TestWakesWhatWouldTakeThem: a node is woken that the task may use.
+func TestWakesWhatWouldTakeThem(t *testing.T) {
+	p := newPark(t, keeper.Rules{OffAfter: minute}, 1, 1, 1)
+	p.only = nodes{2}
+	p.after(0, nil, nil)
+	p.after(minute, nodes{0, 1, 2}, nil)
+	p.comes(1, 1)
+	p.after(0, nil, nodes{2})
+	p.standing[2] = keeper.Off // somebody else has switched it off
+	p.after(0, nil, nodes{2})
+}
+
+// TestWakesANodeForEach: tasks of a job of which a node may hold one have a node each, though all would have room on one.
+func TestWakesANodeForEach(t *testing.T) {
+	p := newPark(t, keeper.Rules{OffAfter: minute}, 1, 1, 1)
+	p.after(0, nil, nil)
+	p.after(minute, nodes{0, 1, 2}, nil)
+	p.apply(cluster.ShapeDefined{Shape: 4, Spec: cluster.Shape{Demand: cluster.Vector{1}, PerNode: 1}})
+	p.apply(cluster.JobSubmitted{Job: 0})
+	for task := range cluster.TaskID(2) {
+		p.apply(cluster.TaskSubmitted{Task: task, Seq: cluster.Seq(task) + 1, Shape: 4})
+	}
+	p.after(0, nil, nodes{0, 1})
+	p.on(0, 1)
+	if o := p.after(minute, nil, nil); o.Waits != p.now-minute+wake {
+		t.Errorf("%+v", o)
+	}
+}
+
+// TestWhoIsOnlyShortOfOthersWakesNobody: a gang of which too few wait cannot be placed however many nodes are on, and keeps none on.
+func TestWhoIsOnlyShortOfOthersWakesNobody(t *testing.T) {
+	p := newPark(t, keeper.Rules{OffAfter: minute}, 1, 1)
+	p.apply(cluster.JobSubmitted{Job: 0, Gang: 2})
+	p.apply(cluster.TaskSubmitted{Task: 0, Seq: 1, Shape: 3})
+	p.after(0, nil, nil)
+	p.after(minute, nodes{0, 1}, nil)
+	p.apply(cluster.TaskSubmitted{Task: 1, Seq: 2, Shape: 3})
+	p.after(0, nil, nodes{0, 1})
+}
+
+// TestNobodyWaitsForEver: a task that finds no place where there is room has nodes woken for it, one, two, four, until all are on; and those are not switched off.
+func TestNobodyWaitsForEver(t *testing.T) {
+	p := newPark(t, keeper.Rules{OffAfter: minute, Keep: 1}, make([]int64, 9)...)
+	p.after(0, nil, nil)
+	p.after(minute, nodes{1, 2, 3, 4, 5, 6, 7, 8}, nil)
+	p.comes(0, 0)
+	if o := p.after(0, nil, nil); o.Waits != p.now+wake { // there is room on node 0
+		t.Errorf("%+v", o)
+	}
+	for _, woken := range []nodes{{1}, {2, 3}, {4, 5, 6, 7}, {8}} {
+		p.after(wake, nil, woken)
+		p.on(woken...)
+		p.after(wake, nil, nil) // they are just on
+	}
+	p.after(cluster.Hour, nil, nil)
+	p.apply(cluster.TaskEnded{Task: 0, Seq: 1})
+	p.after(0, nodes{1, 2, 3, 4, 5, 6, 7, 8}, nil)
+}
