@@ -128,6 +128,10 @@ func (c Filtered) Text([]cluster.Kind) string {
 		return fmt.Sprintf("%d are cordoned", c.Nodes)
 	case c.Mechanism == byNotReady:
 		return fmt.Sprintf("%d are not ready", c.Nodes)
+	case c.Mechanism == ByOff:
+		return fmt.Sprintf("%d are off (waking takes %s)", c.Nodes, c.Wants)
+	case c.Mechanism == ByWaking:
+		return fmt.Sprintf("%d are waking", c.Nodes)
 	case c.Mechanism == byClaim:
 		return fmt.Sprintf("%d are out of reach of %s", c.Nodes, claimed(c.Wants))
 	case c.Mechanism == byTier:

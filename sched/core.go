@@ -609,5 +609,6 @@ func (c *Core) Name(r Reason, t cluster.TaskID) Reason {
 		c.filters.name(&r, &c.state.View, t)
 	}
 	r.remedy(&c.state.View, t, c.filters)
+	r.awaken()
 	return r
 }

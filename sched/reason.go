@@ -43,6 +43,14 @@ func (r *Reason) remedy(s *cluster.View, t cluster.TaskID, f Filters) {
 	slices.SortStableFunc(r.Causes, func(a, b Cause) int { return helps(b, first) - helps(a, first) })
 }
 
+// awaken takes back that the task can be placed nowhere, where it could on a node that is off: who is too large for what is on waits for that to wake.
+func (r *Reason) awaken() {
+	asleep := func(o Obstacle) bool { return o.Mechanism == ByOff || o.Mechanism == ByWaking }
+	if len(r.Remedies) > 0 && !slices.ContainsFunc(r.Remedies[0].Obstacles, func(o Obstacle) bool { return !asleep(o) }) {
+		r.Causes = slices.DeleteFunc(r.Causes, func(c Cause) bool { _, is := c.(Unplaceable); return is })
+	}
+}
+
 // helps is 2 for a cause that lies in the task, 1 for one of nodes that is among the obstacles, and else 0.
 func helps(c Cause, first []Obstacle) int {
 	if _, hinders := c.(Hindrance); hinders {
@@ -136,7 +144,7 @@ func (r Reason) Unplaceable() bool {
 // Code is the reason in a word or a few, to count by: "unplaceable by" what is in the way, "apart",
 // "constraint", "application", "gang", "copies", "share", "turn", "claimed", "gated", "ending", the name of the kind that most nodes lack, or that
 // with "-pieces" behind it, where they have enough in pieces that are too small. Where room that comes free would not
-// help, it is the filter that is least to change: "taint", "label", "cordon", "not ready"; "eligibility" where nobody
+// help, it is the filter that is least to change: "taint", "label", "cordon", "not ready", "off", "waking"; "eligibility" where nobody
 // says which.
 func (r Reason) Code(kinds []cluster.Kind) string {
 	for _, c := range r.Causes {

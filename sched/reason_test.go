@@ -141,6 +141,40 @@ func TestFiltersAreNamed(t *testing.T) {
 	}
 }
 
+// TestNodesThatAreOff: who would fit on a node that is off is not unplaceable, and what is woken already helps before what is not; who has to have something
+// else changed as well, or is too large, is told that.
+func TestNodesThatAreOff(t *testing.T) {
+	off, waking, label := sched.Filtered{Mechanism: sched.ByOff, Wants: "2m"}, sched.Filtered{Mechanism: sched.ByWaking}, sched.Filtered{Mechanism: "label", Wants: "zone=a"}
+	for _, c := range []struct {
+		needs      int64
+		nodes      [3][]sched.Filtered // by what the nodes of 4 cpu are filtered
+		code, want string
+	}{
+		{2, [3][]sched.Filtered{{off}, {off}, {label}}, "off", "0 of 3 nodes take it: 2 are off (waking takes 2m), 1 lack the label zone=a; it would fit once awake on any of 2 nodes"},
+		{2, [3][]sched.Filtered{{off}, {waking}, {off}}, "waking", "0 of 3 nodes take it: 1 are waking, 2 are off (waking takes 2m); it would fit once awake on n1"},
+		{2, [3][]sched.Filtered{{label, off}, {label, off}, {label, waking}}, "unplaceable by label", "unplaceable on any of 3 nodes: 3 lack the label zone=a; it would fit without asking for zone=a and once awake on n2"},
+		{5, [3][]sched.Filtered{{off}, {off}, {waking}}, "unplaceable by cpu", "unplaceable on any of 3 nodes: 2 are off (waking takes 2m), 1 are waking; it would fit on a node that has 5 cpu"},
+	} {
+		s := cluster.NewState([]cluster.Kind{{Name: "cpu", PerUnit: 1}}, nil)
+		core, err := sched.New(s, sched.Lane{Policy: neverPlaces{}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		core.SetFilters(func(_ cluster.SetID, n cluster.NodeID) []sched.Filtered { return c.nodes[n] })
+		var events []cluster.Event
+		for i := range c.nodes {
+			events = append(events, cluster.NodeAdded{Node: cluster.NodeID(i), Spec: cluster.NodeSpec{Name: fmt.Sprint("n", i), Capacity: cluster.Vector{4}}})
+		}
+		events = append(events, cluster.SetDefined{Set: 1}, cluster.ShapeDefined{Spec: cluster.Shape{Demand: cluster.Vector{c.needs}, Eligible: 1}}, cluster.JobSubmitted{Name: "j"}, cluster.TaskSubmitted{Task: 0, Seq: 1})
+		if _, err := core.Observe(0, events, nil); err != nil {
+			t.Fatal(err)
+		}
+		if got := core.Why(0); got.Text(s.Kinds()) != c.want || got.Code(s.Kinds()) != c.code {
+			t.Errorf("%s: %s\nwant %s: %s", got.Code(s.Kinds()), got.Text(s.Kinds()), c.code, c.want)
+		}
+	}
+}
+
 // TestAnotherNodeIsDescribed: where every node is too small and lacks a label, what would help is another node: it
 // is said how large, and then with which label.
 func TestAnotherNodeIsDescribed(t *testing.T) {

@@ -44,9 +44,19 @@ const (
 	byClaim    = "claim"
 )
 
+// The filters of a node that would take tasks if it was on: it is switched off, and Wants is how long it takes to wake; or it was woken, and will be on.
+const (
+	ByOff    = "off"
+	ByWaking = "waking"
+)
+
 // effort is how much there is to change, from what passes by itself to what takes other machines.
 func (o Obstacle) effort() int {
 	switch o.Mechanism {
+	case ByWaking:
+		return 1
+	case ByOff:
+		return 2
 	case byRoom:
 		return 4
 	case byCordon, byTaint:
@@ -381,6 +391,8 @@ func (o Obstacle) change(kinds []cluster.Kind, short int64) string {
 		return "without the cordon"
 	case byNotReady:
 		return "once it is ready"
+	case ByOff, ByWaking:
+		return "once awake"
 	case byLabel:
 		return "without asking for " + o.Wants
 	case byClaim:
