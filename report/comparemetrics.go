@@ -39,6 +39,7 @@ const (
 
 	InWatts         Unit = "W"
 	InKilowattHours Unit = "kWh"
+	InNodeHours     Unit = "node hours"
 
 	InConstraints Unit = "constraints"
 	InViolations  Unit = "violations" // of a constraint of weight 1

@@ -147,6 +147,8 @@ type Setup struct {
 	// Tiers says how nodes got the tiers that their source does not give: "5/5/5".
 	Classes string `json:"classes_table,omitempty"`
 	Tiers   string `json:"tiers,omitempty"`
+	// Power is the table of hardware by which it was measured what nodes drew, and when they were switched off, as in the flag.
+	Power string `json:"power,omitempty"`
 	// Faults are what went wrong in the world: "none", "hostile" or a list.
 	Faults string `json:"faults,omitempty"`
 }

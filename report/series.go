@@ -25,6 +25,7 @@ package report
 //	                       those that violate one, as a mean over the step; this
 //	                       and the next only where there were constraints
 //	violation_cost         see Constraints.Cost; as a mean over the step
+//	nodes_off, nodes_waking  nodes that are switched off, or wake; at the end of the step, where they may be
 //	power_w                what the nodes draw; of the end of the step, where it is measured
 //	fragmentation.KIND     see Fragmentation; of the end of the step
 type Series struct {

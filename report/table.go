@@ -45,6 +45,7 @@ func writeTable(text *bytes.Buffer, runs []Run) {
 	writeLasting(text, groups, labels)
 	writeUnserved(text, groups, labels)
 	writeConstraints(text, groups, labels)
+	writePower(text, groups, labels)
 	writeOverfull(text, slices.Concat(groups...), labels)
 	writePending(text, slices.Concat(groups...), labels)
 }

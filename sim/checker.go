@@ -31,6 +31,9 @@ func (c *checker) place(d sched.Decision) error {
 	if !n.live {
 		return fmt.Errorf("checker: %s is placed on node %s, which is lost", t.called(), n.name)
 	}
+	if !c.nodes.isOn(d.Node) {
+		return fmt.Errorf("checker: %s is placed on node %s, which is not on", t.called(), n.name)
+	}
 	if err := c.grant(t, d.Grant); err != nil {
 		return err
 	}

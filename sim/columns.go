@@ -5,6 +5,7 @@ import (
 	"fairlead.dev/fairlead/cluster"
 	"fairlead.dev/fairlead/report"
 	"fairlead.dev/fairlead/sched"
+	"fairlead.dev/fairlead/sched/keeper"
 )
 
 // overTime samples the columns of report.Series, of what other observers know.
@@ -44,7 +45,11 @@ func (m *measures) sampleColumns(core *sched.Core, kinds []cluster.Kind, classes
 		}
 	}
 	if draws := m.overTime.draws; draws != nil {
-		s.gauge("power_w", func() float64 { return float64(draws.now) })
+		s.gauge("power_w", func() float64 { return float64(draws.now()) })
+		if draws.switched {
+			s.gauge("nodes_off", func() float64 { return float64(draws.all[keeper.Off].nodes) })
+			s.gauge("nodes_waking", func() float64 { return float64(draws.all[keeper.Waking].nodes) })
+		}
 	}
 	m.overTime.unused = func() []string { return m.unusedColumns(kinds, classes) }
 }

@@ -21,6 +21,7 @@ import (
 	"fairlead.dev/fairlead/queue/power"
 	"fairlead.dev/fairlead/report"
 	"fairlead.dev/fairlead/sched"
+	"fairlead.dev/fairlead/sched/keeper"
 	"fairlead.dev/fairlead/sim/trace"
 )
 
@@ -99,9 +100,11 @@ type World struct {
 	// bound of what lifetimes can be of use for.
 	Foretells bool
 	// Power is what nodes draw; nil: it is not measured.
-	Power  power.Table
-	Usage  Usage
-	Faults Faults
+	Power power.Table
+	// Switches say when nodes are switched off; the zero value is that none is.
+	Switches keeper.Rules
+	Usage    Usage
+	Faults   Faults
 }
 
 // Overheads are samples of how long an allocation takes: Hot where the task
@@ -208,6 +211,9 @@ func (c *Config) Validate() error {
 	}
 	if err := c.World.Usage.Validate(); err != nil {
 		return err
+	}
+	if r := c.World.Switches; r.OffAfter < 0 || r.Wake < 0 || r.Keep < 0 {
+		return fmt.Errorf("switches %+v, want nothing below 0", r)
 	}
 	return c.World.Faults.Validate()
 }

@@ -68,7 +68,7 @@ func (i *injector) meddle(due timer) {
 		return
 	}
 	node := cluster.NodeID(i.dice.source.IntN(len(i.nodes.list)))
-	if !i.nodes.list[node].live {
+	if !i.nodes.isOn(node) {
 		return
 	}
 	task := i.tasks.submitForeign(i.nodes.eighth(node), i.kernel.now, i.outbox.emit)

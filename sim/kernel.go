@@ -17,6 +17,9 @@ const (
 	reported            // an outcome is reported late, or again
 	nodeFails           // a seeded loss
 	nodeReturns         // and the end of it
+	nodeWakes           // it is on again
+	nodesIdle           // one has been empty for long enough to be switched off
+	nodesWanted         // somebody has waited for long enough for another one to be woken
 	nodesMeasure        // all nodes report what is in use
 	foreign             // somebody else starts or ends a task
 	roundEnds           // a policy has finished thinking
@@ -44,7 +47,7 @@ func (a timer) Before(b timer) bool {
 // forEver reports whether the timer belongs to what goes on even when there is
 // nothing left to do: faults, measurements, and rounds that a watchdog starts.
 func (a timer) forEver() bool {
-	return a.kind == nodeFails || a.kind == nodeReturns || a.kind == nodesMeasure || a.kind == foreign || a.kind == roundEnds
+	return a.kind == nodeFails || a.kind == nodeReturns || a.kind == nodesIdle || a.kind == nodesWanted || a.kind == nodesMeasure || a.kind == foreign || a.kind == roundEnds
 }
 
 // kernel is the clock, and the future: a heap of timers. Time goes on only as the run says,

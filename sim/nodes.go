@@ -9,6 +9,7 @@ import (
 
 	"fairlead.dev/fairlead/cluster"
 	"fairlead.dev/fairlead/sched"
+	"fairlead.dev/fairlead/sched/keeper"
 	"fairlead.dev/fairlead/sim/trace"
 )
 
@@ -25,12 +26,16 @@ type nodes struct {
 	setOf      map[string]cluster.SetID
 	labelled   map[cluster.Label][]cluster.NodeID // live nodes by each label; nil until somebody asks again
 	least      *int64                             // what smallest says; nil until somebody asks again
+	switched   bool                               // they may be off, so that no set is AllNodes
+	turned     []cluster.NodeID                   // off or on, since somebody has looked
 }
 
 // node is one node as it physically is.
 type node struct {
 	id       uint64
 	live     bool
+	standing keeper.Standing
+	wakes    cluster.Time // when it is on, of one that wakes
 	name     string
 	capacity cluster.Vector
 	labels   []cluster.Label
@@ -128,7 +133,7 @@ func (b *nodes) add(r *trace.Node, emit func(cluster.Event)) cluster.NodeID {
 	if n.live {
 		emit(cluster.NodeChanged{Node: row, Spec: spec})
 	} else {
-		n.live = true
+		n.live, n.standing = true, keeper.On
 		emit(cluster.NodeAdded{Node: row, Spec: spec})
 	}
 	for id := 1; id < len(b.sets); id++ {
@@ -170,7 +175,7 @@ func (b *nodes) lose(row cluster.NodeID, emit func(cluster.Event)) {
 // judge brings one node's membership in one set up to date.
 func (b *nodes) judge(id cluster.SetID, row cluster.NodeID, emit func(cluster.Event)) {
 	set := &b.sets[id]
-	meets := b.meets(row, set.admission)
+	meets := b.isOn(row) && b.meets(row, set.admission)
 	if meets != set.has.holds(row) {
 		set.has.put(row, meets)
 		emit(cluster.EligibilityChanged{Set: id, Node: row, Eligible: meets})
@@ -236,7 +241,7 @@ func filteredBy(r cluster.Requirement, labels []cluster.Label) []sched.Filtered 
 
 // set returns the set of nodes that are as wanted, and defines it if it is new.
 func (b *nodes) set(wanted admission, emit func(cluster.Event)) cluster.SetID {
-	if len(wanted.requirements) == 0 && wanted.tier == 0 {
+	if len(wanted.requirements) == 0 && wanted.tier == 0 && !b.switched {
 		return cluster.AllNodes
 	}
 	key := wanted.key()
@@ -249,7 +254,7 @@ func (b *nodes) set(wanted admission, emit func(cluster.Event)) cluster.SetID {
 	set := requirementSet{admission: wanted}
 	defined := cluster.SetDefined{Set: id}
 	for _, row := range b.among(wanted) {
-		if b.meets(row, wanted) {
+		if b.isOn(row) && b.meets(row, wanted) {
 			set.has.put(row, true)
 			defined.Nodes = append(defined.Nodes, row)
 		}
@@ -289,6 +294,9 @@ func (b *nodes) among(wanted admission) []cluster.NodeID {
 // arrive notes a run that takes room on the node.
 func (b *nodes) arrive(t cluster.TaskID, row cluster.NodeID, r room) {
 	n := &b.list[row]
+	if n.standing != keeper.On {
+		panic("sim: a run comes to node " + n.name + ", which is not on")
+	}
 	n.runs = append(n.runs, t)
 	for k, q := range r.demand {
 		n.present[k] += q

@@ -141,7 +141,7 @@ func newMeasures(cfg *Config, n *nodes, t *tasks, services services) *measures {
 		holdings: newHoldings(t, len(n.kinds), len(cfg.Classes.Classes)), waste: newFragments(n.kinds, cfg.Typical),
 		bounds: newConstraintStats(), heat: newHeat(n), sample: newSample(mostSampled), output: newOutput(cfg.Output, n),
 	}
-	m.overTime.series, m.overTime.draws = newSeries(), newDraws(n.kinds, cfg.World.Power)
+	m.overTime.series, m.overTime.draws = newSeries(), newDraws(n, &cfg.World)
 	m.bounds.every = func() cluster.Time { return m.overTime.step }
 	m.all = []observer{&m.outcomes, &m.services, &m.utilisation, &overfull{kinds: n.kinds, tasks: t}, &reads{nodes: n}, &m.gaps, &m.holdings, newUnserved(n, cfg.Classes), &m.bounds}
 	if m.waste != nil {

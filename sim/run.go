@@ -6,6 +6,7 @@ import (
 
 	"fairlead.dev/fairlead/class"
 	"fairlead.dev/fairlead/cluster"
+	"fairlead.dev/fairlead/queue/power"
 	"fairlead.dev/fairlead/report"
 	"fairlead.dev/fairlead/sched"
 )
@@ -28,11 +29,17 @@ type simulation struct {
 	outbox      outbox
 	planner     planner
 	runs        runs
-	injector    injector
-	replay      replay
-	meter       meter
-	checker     checker
-	measures    *measures
+	upkeep
+	replay   replay
+	checker  checker
+	measures *measures
+}
+
+// upkeep is what happens to nodes of which no record speaks: they fail, are switched, and measure.
+type upkeep struct {
+	injector injector
+	switches switches
+	meter    meter
 }
 
 // newSimulation is a run that has not begun.
@@ -55,6 +62,7 @@ func newSimulation(cfg Config) (*simulation, error) {
 		return nil, err
 	}
 	s := &simulation{cfg: cfg, nodes: newNodes(kinds, cfg.Overcommit), tasks: newTasks(cfg.Classes)}
+	s.nodes.switched = cfg.World.Switches.OffAfter > 0
 	s.tasks.beside, s.tasks.foretells = cfg.Beside, cfg.World.Foretells
 	s.measures = newMeasures(&s.cfg, &s.nodes, &s.tasks, services)
 	classes := cfg.Classes.Rows()
@@ -65,7 +73,7 @@ func newSimulation(cfg Config) (*simulation, error) {
 	if err != nil {
 		return nil, err
 	}
-	core.SetFilters(s.nodes.keepsOff)
+	core.SetFilters(s.switches.keepsOff)
 	s.measures.sampleColumns(core, kinds, cfg.Classes)
 	s.connect(core)
 	return s, nil
@@ -85,6 +93,11 @@ func (s *simulation) connect(core *sched.Core) {
 		outbox: &s.outbox, planner: &s.planner, measures: s.measures, budgets: &s.budgets, given: map[run]given{},
 	}
 	s.injector = injector{faults: &world.Faults, dice: dice, kernel: &s.kernel, nodes: &s.nodes, tasks: &s.tasks, outbox: &s.outbox, runs: &s.runs}
+	s.switches = switches{
+		rules: world.Switches, meter: power.NewMeter(s.nodes.kinds, world.Power), state: core.View(),
+		kernel: &s.kernel, nodes: &s.nodes, outbox: &s.outbox,
+	}
+	s.switches.begin()
 	s.replay = replay{
 		source: s.cfg.Source, lossy: world.Faults.NodeLoss > 0, initial: s.cfg.Initial, kernel: &s.kernel, nodes: &s.nodes, tasks: &s.tasks,
 		constraints: &s.constraints, budgets: &s.budgets, outbox: &s.outbox, runs: &s.runs, injector: &s.injector, measures: s.measures,
@@ -216,7 +229,7 @@ func (s *simulation) moment() error {
 	rounds := s.planner.core.Counts().Rounds
 	defer func() {
 		switch {
-		case s.replay.more || s.kernel.busy > 0:
+		case s.replay.more || s.kernel.busy > 0 || s.switches.patient:
 			s.planner.futile = 0
 		case s.planner.core.Counts().Rounds > rounds:
 			s.planner.futile++
@@ -229,6 +242,10 @@ func (s *simulation) moment() error {
 		return err
 	}
 	if err := s.finishRounds(); err != nil {
+		return err
+	}
+	s.switches.turn()
+	if err := s.observe(); err != nil {
 		return err
 	}
 	return s.startRounds()
@@ -259,6 +276,9 @@ func (s *simulation) fire(below uint8) {
 			s.injector.failNode(t.node)
 		case nodeReturns:
 			s.injector.returnNode(t.node)
+		case nodeWakes:
+			s.switches.woken(t.node)
+		case nodesIdle, nodesWanted: // the keeper is asked in each moment
 		case nodesMeasure:
 			s.meter.measure()
 		case foreign:

@@ -5,6 +5,7 @@ import (
 
 	"fairlead.dev/fairlead/cluster"
 	"fairlead.dev/fairlead/sched"
+	"fairlead.dev/fairlead/sched/keeper"
 )
 
 // This file plays runs: what the world makes of decisions about tasks, and what it reports of
@@ -99,7 +100,7 @@ func (r *runs) begin(due timer) {
 	key := run{due.task, due.attempt}
 	was := r.given[key]
 	delete(r.given, key)
-	if t.seq == 0 || was.seq != t.seq || !r.nodes.list[due.node].live {
+	if t.seq == 0 || was.seq != t.seq || !r.nodes.isOn(due.node) {
 		return
 	}
 	r.nodes.arrive(due.task, due.node, was.room)
@@ -265,6 +266,9 @@ func (r *runs) finish(row cluster.TaskID, why cause) {
 // found lets a task work on a node where nobody here placed it.
 func (r *runs) found(row cluster.TaskID, node cluster.NodeID) {
 	t := &r.tasks.list[row]
+	if !r.nodes.isOn(node) {
+		r.nodes.turn(node, keeper.On, r.outbox.emit)
+	}
 	t.devices, t.grant = r.nodes.pick(node, t.demand), nil
 	r.outbox.emit(cluster.TaskFound{Task: row, Seq: t.seq, Node: node, Devices: t.devices})
 	// The attempt is the core's to number; a fresh row begins after its base.

@@ -73,7 +73,7 @@ func (m *meter) start() {
 func (m *meter) measure() {
 	m.kernel.set(timer{at: m.kernel.now + m.Every, kind: nodesMeasure})
 	for row := range m.nodes.list {
-		if m.nodes.list[row].live {
+		if m.nodes.isOn(cluster.NodeID(row)) {
 			m.outbox.emit(cluster.UsageReported{Node: cluster.NodeID(row), Usage: m.usageOf(cluster.NodeID(row))})
 		}
 	}

@@ -1,7 +1,7 @@
 // Package power says how many watts nodes draw, by what is placed on them: the model of Lettich et al. (Power- and
 // Fragmentation-aware Online Scheduling for GPU Datacenters, CCGrid 2025). A socket draws as little as it can while none of its cores is asked
 // for, and else as much as it is built for; so does a GPU of which nothing or something is taken. As many sockets are at work as the cores
-// asked for need. All else of a node counts for nothing, and no node is switched off.
+// asked for need. All else of a node counts for nothing. What a node draws that is switched off is no part of the paper, where none is.
 //
 // Policies pwr and pwr-fgd place by it, and the simulator measures by it.
 package power
@@ -21,11 +21,19 @@ type Hardware struct {
 	Label  cluster.Label // without a key it is every node's
 	Cores  int64         // of a socket; a node counts two threads of each as cores
 	Socket Draw
-	GPU    Draw
+	// Curve is what a socket draws at even steps from none of its cores asked for to all, as many as there are, in place of Socket; all of a
+	// node are taken to be as busy as the node.
+	Curve []int64
+	GPU   Draw
+	Off   int64        // of the node as a whole while it is switched off
+	Wake  cluster.Time // how long it takes to be on again; 0: nobody says
 }
 
 // Table lists hardware; of a node the first that has its label.
 type Table []Hardware
+
+// standby is what a server draws that waits to be switched on: 5 to 15 W are usual. The authors say nothing of it.
+const standby = 8
 
 // gpuKind is the kind that GPUs are.
 const gpuKind = "gpu"
@@ -33,7 +41,9 @@ const gpuKind = "gpu"
 // Openb is the hardware of the nodes of Alibaba's GPU trace of 2023 as the paper assumes it, whose trace names GPUs alone. G2 and G3 are taken for A10 and A100; of nodes
 // without a GPU the processors are those beside P100. Draws at work are what the makers name, idle ones are measurements of others.
 func Openb() Table {
-	socket := func(cores, idle, full int64) Hardware { return Hardware{Cores: cores, Socket: Draw{idle, full}} }
+	socket := func(cores, idle, full int64) Hardware {
+		return Hardware{Cores: cores, Socket: Draw{idle, full}, Off: standby}
+	}
 	xeon8163, xeon2682, xeon6326, xeon8369 := socket(24, 20, 165), socket(16, 15, 120), socket(16, 20, 185), socket(32, 20, 270)
 	var table Table
 	for _, of := range []struct {
@@ -101,7 +111,10 @@ func NewMeter(kinds []cluster.Kind, table Table) Meter {
 	return m
 }
 
-// Watts are what the node draws.
+// Hardware is what the node is made of; nothing where nobody says.
+func (m *Meter) Hardware(s *cluster.View, n cluster.NodeID) Hardware { return m.table.of(s, n) }
+
+// Watts are what the node draws while it is on.
 func (m *Meter) Watts(s *cluster.View, n cluster.NodeID) int64 {
 	h := m.table.of(s, n)
 	watts := m.sockets(s, &h, n, 0)
@@ -154,8 +167,30 @@ func (m *Meter) sockets(s *cluster.View, h *Hardware, n cluster.NodeID, more int
 	cores := up(s.Capacity(n)[m.cpu], core)
 	idle := min(max(s.Limit(n)[m.cpu]-s.Used(n)[m.cpu]-more, 0)/core, cores)
 	all, busy := up(cores, h.Cores), up(cores-idle, h.Cores)
+	if len(h.Curve) > 0 {
+		return onCurve(h.Curve, all, cores-idle, cores)
+	}
 	return busy*h.Socket.Full + (all-busy)*h.Socket.Idle
 }
+
+// onCurve is what so many sockets draw of which a part of the whole is in use, on the straight line between two points of the curve.
+func onCurve(curve []int64, sockets, part, whole int64) int64 {
+	if whole == 0 {
+		return sockets * curve[0]
+	}
+	for whole > mostParts {
+		part, whole = part/2, whole/2
+	}
+	steps := int64(len(curve) - 1)
+	at, rest := part*steps/whole, part*steps%whole
+	if rest == 0 {
+		return sockets * curve[at]
+	}
+	return (sockets*(curve[at]*(whole-rest)+curve[at+1]*rest) + whole/2) / whole
+}
+
+// mostParts keeps products on a curve within 64 bits, whatever a node says that it has.
+const mostParts = 1 << 20
 
 // up is a quotient, rounded up.
 func up(q, by int64) int64 { return (q + by - 1) / by }

@@ -70,3 +70,38 @@ func TestNodesOfOtherHardware(t *testing.T) {
 		t.Error("there is no table openc")
 	}
 }
+
+// TestCurve: between two points of a curve a socket draws what is on the line between them.
+func TestCurve(t *testing.T) {
+	s := cluster.NewState([]cluster.Kind{{Name: "cpu", PerUnit: 1000}}, nil)
+	apply := func(e cluster.Event) {
+		t.Helper()
+		if err := s.Apply(0, e); err != nil {
+			t.Fatal(err)
+		}
+	}
+	apply(cluster.NodeAdded{Spec: cluster.NodeSpec{Capacity: cluster.Vector{80_000}}}) // 40 pairs of threads, two sockets
+	apply(cluster.JobSubmitted{})
+	meter := power.NewMeter(s.Kinds(), power.Table{{Cores: 20, Curve: []int64{40, 100, 120}, Off: 5}})
+	if got := meter.Hardware(&s.View, 0).Off; got != 5 {
+		t.Errorf("off it draws %d W", got)
+	}
+	for i, c := range []struct{ cpu, draws int64 }{
+		{0, 2 * 40},
+		{2000, 2 * (40 + 60/20)}, // of 20 pairs to the next point, one
+		{18_000, 2 * (40 + 60/2)},
+		{20_000, 2 * 100},
+		{1000, 2*100 + 2}, // half a pair is one
+		{39_000, 2 * 120},
+	} {
+		task, shape := cluster.TaskID(i), cluster.ShapeID(i)
+		spec := cluster.Shape{Demand: cluster.Vector{c.cpu}}
+		apply(cluster.ShapeDefined{Shape: shape, Spec: spec})
+		more := meter.More(&s.View, &spec, 0) + meter.Watts(&s.View, 0)
+		apply(cluster.TaskSubmitted{Task: task, Seq: cluster.Seq(task), Shape: shape})
+		apply(cluster.TaskFound{Task: task, Seq: cluster.Seq(task)})
+		if got := meter.Watts(&s.View, 0); got != c.draws || more != c.draws {
+			t.Errorf("after task %d it draws %d W, and was to draw %d, want %d", i, got, more, c.draws)
+		}
+	}
+}
