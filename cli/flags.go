@@ -14,7 +14,6 @@ import (
 	"fairlead.dev/fairlead/class"
 	"fairlead.dev/fairlead/internal/document"
 	"fairlead.dev/fairlead/policies"
-	"fairlead.dev/fairlead/queue/power"
 	"fairlead.dev/fairlead/setup"
 )
 
@@ -69,7 +68,7 @@ func worldFlags() []specFlag {
 		{"faults", "none, hostile, or a list such as node-loss=10d,down=20m,bind-refused=20,bind-late=10,evict-late=500,evict-refused=50,grace=30s,twice=50,late=50,foreign=5m (times between faults, or chances in thousandths)", "none", func(s *setup.Spec, text string) error {
 			return s.World.Faults.Parse(text)
 		}},
-		{"power", "measure how many watts nodes draw, by a `TABLE` of their hardware: " + strings.Join(power.Names(), ", ") + " (default: none)", "", into(func(s *setup.Spec) *string { return &s.World.Power })},
+		{"power", setup.PowerHelp(), "", into(func(s *setup.Spec) *string { return &s.World.Power })},
 		{"classes", "`TABLE` of what was promised to whom: " + strings.Join(class.PresetNames(), ", ") + ", or a file; see 'fairlead classes' (default: google; none for a cluster's dump)", "", into(func(s *setup.Spec) *string { return &s.Classes })},
 		{"tiers", "give a tier to each node that has none, in the order in which they join: `HIGH/AVERAGE/LOW`, such as 5/5/5, and so on in turn", "", into(func(s *setup.Spec) *string { return &s.World.Tiers })},
 		{"lenient", "count broken lines of the source and leave them out", false, func(s *setup.Spec, text string) (err error) {

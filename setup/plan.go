@@ -12,7 +12,6 @@ import (
 	"fairlead.dev/fairlead/cluster"
 	"fairlead.dev/fairlead/internal/nearest"
 	"fairlead.dev/fairlead/policies"
-	"fairlead.dev/fairlead/queue/power"
 	"fairlead.dev/fairlead/report"
 	"fairlead.dev/fairlead/sim"
 )
@@ -92,7 +91,7 @@ func (p *Plan) Inputs() []string {
 	for _, s := range []URL{p.Sources.Cluster, p.Sources.Workload, p.Sources.Beside} {
 		of = append(of, s.File(), throughputs(s))
 	}
-	of = append(of, p.Spec.World.Overheads.File)
+	of = append(of, p.Spec.World.Overheads.File, powerInput(p.Spec.World.Power))
 	if !slices.Contains(class.PresetNames(), p.Spec.Classes) {
 		of = append(of, p.Spec.Classes)
 	}
@@ -222,7 +221,7 @@ func (p *planner) world() {
 	to.Faults, err = w.Faults.sim()
 	p.say("world.faults", err)
 	if w.Power != "" {
-		to.Power, err = power.Named(w.Power)
+		to.Power, to.Switches, err = parsePower(w.Power)
 		p.say("world.power", err)
 	}
 	if p.Spec.Classes == "" {
@@ -258,7 +257,7 @@ func (p *Plan) setup() report.Setup {
 	setup := report.Setup{
 		Cluster: p.Sources.Cluster.Text, Workload: p.Sources.TasksFrom(), Data: p.data.Text, Speedup: report.Number(s.Source.Speedup),
 		Overcommit: overcommit(p.config.Overcommit), Initial: s.World.Initial, Overheads: s.World.Overheads.String(), EvictedWork: s.World.EvictedWork,
-		PlannerTime: s.Limits.PlannerTime, Usage: s.World.Usage.String(), Classes: classes, Tiers: s.World.Tiers, Faults: s.World.Faults.String(),
+		PlannerTime: s.Limits.PlannerTime, Usage: s.World.Usage.String(), Classes: classes, Tiers: s.World.Tiers, Power: s.World.Power, Faults: s.World.Faults.String(),
 	}
 	setup.Certain = p.Sources.certain() && s.World.Faults == (Faults{}) && s.World.Usage == (Usage{})
 	if s.LongRunning != nil {
