@@ -213,6 +213,7 @@ func (l *List) Source(o Options) *Source {
 			s.nodes = s.enough()
 		}
 		s.tooLarge()
+		s.tooWide()
 	}
 	return s
 }
@@ -227,6 +228,7 @@ type Source struct {
 	jobs    []Job
 	start   cluster.Time // of the first job
 	large   int          // jobs of which a pod is larger than a node
+	wide    int          // gangs that are more than all nodes hold
 
 	nodes, given int
 	next         place
@@ -311,19 +313,24 @@ const mostNodes = 1_000_000
 
 // tooLarge counts the jobs of which a pod is larger than a node.
 func (s *Source) tooLarge() {
-	capacity := s.capacity()
 	for i := range s.jobs {
-		if slices.ContainsFunc(s.jobs[i].Pods, func(p Pods) bool {
-			for d, q := range p.demand() {
-				if s.counted[d] && q > capacity[d] {
-					return true
-				}
-			}
-			return false
-		}) {
+		if s.isTooLarge(s.jobs[i].Pods) {
 			s.large++
 		}
 	}
+}
+
+// isTooLarge reports whether one of the pods is larger than a node.
+func (s *Source) isTooLarge(pods []Pods) bool {
+	capacity := s.capacity()
+	return slices.ContainsFunc(pods, func(p Pods) bool {
+		for d, q := range p.demand() {
+			if s.counted[d] && q > capacity[d] {
+				return true
+			}
+		}
+		return false
+	})
 }
 
 // Kinds are cpu and memory, where they count, and gpu.
@@ -403,7 +410,7 @@ func (s *Source) task(j *Job, p *Pods) trace.Task {
 	return t
 }
 
-// Notes says which jobs were left out, and which are too large for any node.
+// Notes says which jobs were left out, and which are too large for any node, or for all of them.
 func (s *Source) Notes() []string {
 	var all []string
 	for _, l := range s.omitted {
@@ -414,6 +421,9 @@ func (s *Source) Notes() []string {
 	}
 	if s.large > 0 {
 		all = append(all, fmt.Sprintf("%d jobs ask for more on one node than a node has, and will wait for ever", s.large))
+	}
+	if s.wide > 0 {
+		all = append(all, fmt.Sprintf("%d jobs have pods that begin together and do not fit on %d nodes together, even if these are empty, and will wait for ever; ask for more nodes, or let pods begin one by one", s.wide, s.nodes))
 	}
 	return all
 }
