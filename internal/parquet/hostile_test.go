@@ -267,6 +267,7 @@ func hostileFooters() []hostile {
 			return table(int64(n), required, []chunk{{values: int64(n)}}, page(pageData, int32(n), encodingDeltaLength, len(text), text))
 		}, "row group 1: want at most ", false},
 		{"columns of the same bytes", 64, func(tb testing.TB, n int) []byte {
+			tb.Helper()
 			text := plainText(16 << 20)
 			one := page(pageData, 1, encodingPlain, len(text), packed(tb, 1<<20, text))
 			chunks := make([]chunk, n)
@@ -286,11 +287,13 @@ func hostilePages() []hostile {
 	const much = "bytes of memory at a time at most"
 	return []hostile{
 		{"columns of large pages", 64, func(tb testing.TB, n int) []byte {
+			tb.Helper()
 			text := plainText(30 << 20)
 			one := page(pageData, 1, encodingPlain, len(text), packed(tb, 1<<20, text))
 			return table(1, required, repeat(n, chunk{codec: zstandard, values: 1}), repeat(n, one)...)
 		}, much, true},
 		{"columns of large dictionaries", 16, func(tb testing.TB, n int) []byte {
+			tb.Helper()
 			text := make([]byte, 4*1_000_000)
 			one := page(pageDictionary, 1_000_000, encodingPlain, len(text), packed(tb, 1<<20, text))
 			one = append(one, page(pageData, 1, encodingRLEDictionary, 3, packed(tb, 1<<20, []byte{0, 2, 0}))...)
@@ -312,6 +315,7 @@ func hostilePages() []hostile {
 			return table(1, repeated, []chunk{{values: int64(n)}}, page(pageData, int32(n), encodingDeltaBytes, len(text), text))
 		}, "bytes at most in common", false},
 		{"a list over many pages", 100, func(tb testing.TB, n int) []byte {
+			tb.Helper()
 			value := plainText(16 << 20)
 			one := func(repetition uint64) []byte {
 				text := append(append(levels([2]uint64{1, repetition}), levels([2]uint64{1, 1})...), value...)
@@ -337,6 +341,7 @@ func hostilePages() []hostile {
 			return table(1, required, repeat(n, chunk{values: 1}), repeat(n, one)...)
 		}, "", false},
 		{"wide windows", 40, func(tb testing.TB, n int) []byte {
+			tb.Helper()
 			text := plainText(100)
 			one := page(pageData, 1, encodingPlain, len(text), packed(tb, pageFree, text))
 			return table(1, required, repeat(n, chunk{codec: zstandard, values: 1}), repeat(n, one)...)
