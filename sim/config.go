@@ -99,7 +99,9 @@ type World struct {
 	// bound of what lifetimes can be of use for.
 	Foretells bool
 	// Power is what nodes draw; nil: it is not measured.
-	Power  power.Table
+	Power power.Table
+	// Prices are what nodes cost, of which the first counts that is of a node; none: it is not measured.
+	Prices []Price
 	Usage  Usage
 	Faults Faults
 }
