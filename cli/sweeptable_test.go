@@ -2,10 +2,12 @@ package cli
 
 import (
 	"bytes"
+	"context"
 	"fmt"
 	"io"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"testing"
 
@@ -38,6 +40,46 @@ func madeUp(t *testing.T, runs int) sweep.Folder {
 		t.Fatal(err)
 	}
 	return folder
+}
+
+// padded is a folder whose set has blank lines behind its runs, of more than a GiB.
+type padded struct{ sweep.Folder }
+
+// Open opens a file.
+func (p padded) Open(ctx context.Context, name string) (io.ReadCloser, error) {
+	file, err := p.Folder.Open(ctx, name)
+	if err != nil {
+		return nil, err
+	}
+	line := strings.Repeat(" ", 60<<20) + "\n"
+	all := []io.Reader{file}
+	for range 18 {
+		all = append(all, strings.NewReader(line))
+	}
+	return struct {
+		io.Reader
+		io.Closer
+	}{io.MultiReader(all...), file}, nil
+}
+
+// TestLargeSet prints a set of more than a GiB, of which it holds a line at a time.
+func TestLargeSet(t *testing.T) {
+	if testing.Short() {
+		t.Skip("reads a GiB")
+	}
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	var out bytes.Buffer
+	if err := printSet(t.Context(), padded{madeUp(t, 3)}, "study", &out); err != nil {
+		t.Fatal(err)
+	}
+	runtime.ReadMemStats(&after)
+	if !strings.Contains(out.String(), "3 runs: study/results.jsonl") {
+		t.Errorf("printed\n%s", &out)
+	}
+	if taken := (after.TotalAlloc - before.TotalAlloc) >> 20; taken > 512 {
+		t.Errorf("it took %d MiB", taken)
+	}
 }
 
 // TestSweepTable: the table has a row a run, as Parquet what it has as CSV, and the same bytes each time.
