@@ -378,7 +378,8 @@ func someRows(data []byte) (int, error) {
 	return 3, nil
 }
 
-// TestBoundedMemory reads hostile files. None takes 512 MiB, counted in all that was ever allocated.
+// TestBoundedMemory reads hostile files. None takes 640 MiB, counted in all that was ever allocated; the race detector
+// allocates up to twice as much as the 265 that it is without.
 func TestBoundedMemory(t *testing.T) {
 	for _, h := range hostiles() {
 		data := h.file(t, h.n)
@@ -389,7 +390,7 @@ func TestBoundedMemory(t *testing.T) {
 		runtime.ReadMemStats(&after)
 		taken := (after.TotalAlloc - before.TotalAlloc) >> 20
 		t.Logf("%s: %d bytes, took %d MiB: %.200v", h.name, len(data), taken, err)
-		if taken > 512 {
+		if taken > 640 {
 			t.Errorf("%s: %d bytes took %d MiB", h.name, len(data), taken)
 		}
 		switch {
