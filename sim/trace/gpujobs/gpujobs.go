@@ -63,6 +63,8 @@ type Job struct {
 	User     string
 	Priority int32
 	Due      []trace.Due
+	Speeds   []trace.Speed
+	Prefers  []trace.Preference
 	Pods     []Pods
 	id       uint64
 }
@@ -74,8 +76,11 @@ type Pods struct {
 	CPU, Memory int64
 	Work        cluster.Time
 	Fails       bool
-	Model       string // of its GPUs; empty: any
+	Model       string // of its GPUs, of several with | between them; empty: any
 }
+
+// ModelLabel is the label of nodes that says which model their GPUs are of.
+const ModelLabel = "gpu-model"
 
 // demand is what a pod asks for, as a vector of cpu, memory and gpu.
 func (p *Pods) demand() [3]int64 { return [3]int64{p.CPU, p.Memory, p.GPU} }
@@ -393,7 +398,7 @@ func (s *Source) task(j *Job, p *Pods) trace.Task {
 	s.demand = s.vector(s.demand[:0], p.demand())
 	t := trace.Task{
 		Job: j.id, Index: uint32(s.next.index), JobTasks: uint32(pods), Name: j.Name, User: j.User, Priority: j.Priority,
-		Demand: s.demand, Work: p.Work, Fails: p.Fails, Due: j.Due,
+		Demand: s.demand, Work: p.Work, Fails: p.Fails, Due: j.Due, Speeds: j.Speeds, Prefers: j.Prefers,
 	}
 	if pods > 1 {
 		if !s.options.Loose {
@@ -404,7 +409,7 @@ func (s *Source) task(j *Job, p *Pods) trace.Task {
 		}
 	}
 	if p.Model != "" {
-		s.model[0] = cluster.Requirement{Key: "gpu-model", Op: cluster.Equal, Value: p.Model}
+		s.model[0] = cluster.Requirement{Key: ModelLabel, Op: cluster.Equal, Value: p.Model}
 		t.Requirements = s.model[:]
 	}
 	return t
