@@ -122,7 +122,7 @@ advise: cluster report sched sim/trace
 sweep: internal/document internal/nearest internal/strict policies report setup sim/trace
 timeline: cluster sched
 explain: cluster flow internal/nearest recording report sched
-experiment: class cluster constraint constraint/greedy constraint/planted constraint/request constraint/search fairlead internal/cputime internal/heap internal/nearest policies queue/power report sched sched/lifetime setup sim sim/trace sim/trace/azure2017 sim/trace/dlrm sim/trace/ecsched sim/trace/google2011 sim/trace/gpujobs sim/trace/openb sim/trace/philly sim/trace/place sim/trace/qos sim/workload
+experiment: class cluster constraint constraint/greedy constraint/planted constraint/request constraint/search fairlead internal/cputime internal/heap internal/nearest policies queue/power report sched sched/lifetime setup sim sim/trace sim/trace/azure2017 sim/trace/dlrm sim/trace/ecsched sim/trace/gavel sim/trace/google2011 sim/trace/gpujobs sim/trace/openb sim/trace/philly sim/trace/place sim/trace/qos sim/workload
 cli: *
 cmd/fairlead: cli
 `

@@ -38,7 +38,7 @@ recording.wireEvent: 38 6 a parser: the fields of all events as they are written
 sched/schedtest.story: 6 35 a test world: a method for each command of a scenario
 sched/schedtest.world: 23 78 a test world: plays nodes and tasks around a core
 sim.Config: 16 1 a record: its method validates it
-sim.task: 30 8 a record: its methods read, and count what it used
+sim.task: 26 8 a record: its methods read, and count what it used
 sim/trace.Description: 31 2 a record: its methods count into it
 sim/trace/stream.Reader: 19 30 a parser: reads streams
 `

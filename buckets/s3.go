@@ -16,7 +16,6 @@ import (
 	"github.com/minio/minio-go/v7"
 	"github.com/minio/minio-go/v7/pkg/credentials"
 
-	"fairlead.dev/fairlead/internal/document"
 	"fairlead.dev/fairlead/sweep"
 )
 
@@ -79,18 +78,31 @@ func server(env func(string) string) (endpoint string, secure bool, err error) {
 	return at.Host, at.Scheme == "https", nil
 }
 
-// Read is what the object holds.
-func (b *Bucket) Read(ctx context.Context, name string) ([]byte, error) {
+// Open opens the object, which is asked for when it is read first.
+func (b *Bucket) Open(ctx context.Context, name string) (io.ReadCloser, error) {
 	object, err := b.client.GetObject(ctx, b.name, b.prefix+name, minio.GetObjectOptions{})
 	if err != nil {
 		return nil, b.named(name, err)
 	}
-	text, err := document.ReadUpTo(object, mostBytes)
-	return text, b.named(name, errors.Join(err, object.Close()))
+	return &reading{object, b, name}, nil
 }
 
-// mostBytes is how long an object may be.
-const mostBytes = 1 << 30
+// reading is an object that is read, whose errors name it.
+type reading struct {
+	*minio.Object
+
+	of   *Bucket
+	name string
+}
+
+// Read reads on.
+func (r *reading) Read(to []byte) (int, error) {
+	n, err := r.Object.Read(to)
+	if err != nil && !errors.Is(err, io.EOF) {
+		err = r.of.named(r.name, err)
+	}
+	return n, err
+}
 
 // Write sends what the function writes, which is kept in a file until it is whole.
 func (b *Bucket) Write(ctx context.Context, name string, content func(io.Writer) error) error {

@@ -18,6 +18,7 @@ import (
 	"github.com/johannesboyne/gofakes3/backend/s3mem"
 
 	"fairlead.dev/fairlead/buckets"
+	"fairlead.dev/fairlead/sweep"
 )
 
 // serve serves S3 from memory, with a bucket that is called results, and has the environment name it.
@@ -51,7 +52,7 @@ func TestBucket(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := b.Read(ctx, "sweep.json"); !errors.Is(err, fs.ErrNotExist) || !strings.Contains(err.Error(), "s3://results/a/study/sweep.json") {
+	if _, err := sweep.ReadFile(ctx, b, "sweep.json"); !errors.Is(err, fs.ErrNotExist) || !strings.Contains(err.Error(), "s3://results/a/study/sweep.json") {
 		t.Errorf("what is not there: %v", err)
 	}
 	const objects = 1100
@@ -64,7 +65,7 @@ func TestBucket(t *testing.T) {
 	if err := b.Write(ctx, "runs/0007.json", func(io.Writer) error { return broken }); !errors.Is(err, broken) {
 		t.Errorf("writing said %v", err)
 	}
-	if got, err := b.Read(ctx, "runs/0007.json"); string(got) != "7" || err != nil {
+	if got, err := sweep.ReadFile(ctx, b, "runs/0007.json"); string(got) != "7" || err != nil {
 		t.Errorf("read %q, %v", got, err)
 	}
 	names, err := b.List(ctx, "runs/")
@@ -107,8 +108,8 @@ func TestSweep(t *testing.T) {
 		t.Fatalf("%v: %s", err, out)
 	}
 	t.Chdir(t.TempDir())
-	sweep := "spec: {source: {cluster: 'synthetic:google?nodes=5&tasks-per-node=4'}, limits: {until: 2m}}\npolicies: [kube, random]\nseeds: 1-3\n"
-	if err := os.WriteFile("study.yaml", []byte(sweep), 0o600); err != nil {
+	study := "spec: {source: {cluster: 'synthetic:google?nodes=5&tasks-per-node=4'}, limits: {until: 2m}}\npolicies: [kube, random]\nseeds: 1-3\n"
+	if err := os.WriteFile("study.yaml", []byte(study), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	run := func(words ...string) string {

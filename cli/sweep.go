@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -46,6 +47,7 @@ type sweepFlags struct {
 	shards   int
 	parallel int
 	list     bool
+	table    string
 }
 
 func newSweep(known policies.List, stores Stores) *cobra.Command {
@@ -94,6 +96,7 @@ what they have kept. 'sweep manifests' prints an Indexed Job of Kubernetes or a 
 	s.StringVar(&f.shard, "shard", "", "do one of N shards alone, `I/N`: every N-th run, from the I-th on, which is 0 for the first")
 	s.IntVar(&f.shards, "shards", 0, "do one of so many shards, whose index JOB_COMPLETION_INDEX or SLURM_ARRAY_TASK_ID says; --shard wins")
 	s.IntVar(&f.parallel, "parallel", 0, "how many runs go on at the same time (default: one for each processor)")
+	s.StringVar(&f.table, "table", "", tableHelp)
 	s.BoolVar(&f.list, "list", false, "print the runs and which of them are done, and do none")
 	c.AddCommand(newSweepMerge(stores), newSweepManifests())
 	return c
@@ -105,7 +108,7 @@ func (f *sweepFlags) prepare(ctx context.Context, c *cobra.Command, path string)
 	if err != nil {
 		return nil, err
 	}
-	w := &sweeper{known: f.known, parallel: f.parallel, notes: &notePrinter{}}
+	w := &sweeper{known: f.known, parallel: f.parallel, table: f.table, notes: &notePrinter{}}
 	var errs []error
 	if w.shard, w.why, err = f.part(os.Getenv); err != nil {
 		errs = append(errs, err)
@@ -140,7 +143,10 @@ func (f *sweepFlags) prepare(ctx context.Context, c *cobra.Command, path string)
 	if err != nil {
 		return nil, fmt.Errorf("--dir: %w", err)
 	}
-	return w, nil
+	if w.table != "" && w.shard.Of > 1 {
+		return nil, errors.New("--table: a shard is a part of the runs; give it to 'fairlead sweep merge', which has all")
+	}
+	return w, checkTable(w.table, slices.Concat(w.list.Inputs, []string{path}), "dir", w.store)
 }
 
 // readSweep reads the file of a sweep, or the standard input.

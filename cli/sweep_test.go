@@ -36,7 +36,7 @@ vary: {source.speedup: [1, 2], world.faults: [{}, {preset: hostile}]}
 		t.Fatal(err)
 	}
 	command := func(dir string) *exec.Cmd {
-		return exec.CommandContext(t.Context(), "fairlead", "sweep", "study.yaml", "--dir", dir)
+		return exec.CommandContext(t.Context(), "fairlead", "sweep", "study.yaml", "--dir", dir, "--table", filepath.Join(dir, "results.parquet"))
 	}
 	begun := time.Now()
 	if out, err := command("whole").CombinedOutput(); err != nil {
@@ -72,7 +72,7 @@ vary: {source.speedup: [1, 2], world.faults: [{}, {preset: hostile}]}
 	if out, err := command("killed").CombinedOutput(); err != nil {
 		t.Fatalf("%v: %s", err, out)
 	}
-	for _, name := range []string{sweep.SetFile, sweep.ListFile} {
+	for _, name := range []string{sweep.SetFile, sweep.ListFile, "results.parquet"} {
 		want, err := os.ReadFile(filepath.Join("whole", name))
 		if err != nil {
 			t.Fatal(err)

@@ -28,6 +28,7 @@ type sweeper struct {
 	shard    sweep.Shard
 	why      string // why that shard
 	parallel int
+	table    string // the file of the set as a table; empty for none
 	programs ilp.Solver
 	notes    *notePrinter
 }
@@ -72,6 +73,9 @@ func (w *sweeper) run(ctx context.Context, stdout, stderr io.Writer) error {
 	if err := writeSet(ctx, w.list, []sweep.Store{w.store}, w.store, stderr); err != nil {
 		return err
 	}
+	if err := writeTable(ctx, w.store, w.table); err != nil {
+		return err
+	}
 	return printSet(ctx, w.store, w.dir, stdout)
 }
 
@@ -81,7 +85,7 @@ func (w *sweeper) keepList(ctx context.Context, stderr io.Writer) error {
 	if err != nil {
 		return err
 	}
-	was, err := w.store.Read(ctx, sweep.ListFile)
+	was, err := sweep.ReadFile(ctx, w.store, sweep.ListFile)
 	switch {
 	case err == nil && bytes.Equal(was, text):
 		return nil

@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -9,6 +8,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -21,8 +21,7 @@ import (
 // This file gathers what is kept of sweeps into a set, and reads sets.
 
 func newSweepMerge(stores Stores) *cobra.Command {
-	var into string
-	var partial bool
+	m := merging{stores: stores}
 	c := &cobra.Command{
 		Use:   "merge DIR...",
 		Short: "Gather what shards of a sweep have kept into one set",
@@ -37,14 +36,15 @@ runs. The means over the seeds are printed. Neither the file of the sweep is nee
 		RunE: func(c *cobra.Command, args []string) error {
 			ctx, stop := stoppable(c)
 			defer stop()
-			if into == "" {
-				into = args[0]
+			if m.dirs = args; m.into == "" {
+				m.into = args[0]
 			}
-			return merge(ctx, c, merging{stores, args, into, partial})
+			return merge(ctx, c, m)
 		},
 	}
-	c.Flags().StringVar(&into, "into", "", "put the set into the folder `DIR` (default: the first one that is read)")
-	c.Flags().BoolVar(&partial, "partial", false, "make a set of the runs that there are; without this, missing runs are an error")
+	c.Flags().StringVar(&m.into, "into", "", "put the set into the folder `DIR` (default: the first one that is read)")
+	c.Flags().BoolVar(&m.partial, "partial", false, "make a set of the runs that there are; without this, missing runs are an error")
+	c.Flags().StringVar(&m.table, "table", "", tableHelp)
 	return c
 }
 
@@ -53,6 +53,7 @@ type merging struct {
 	stores  Stores
 	dirs    []string
 	into    string
+	table   string // the file of the set as a table; empty for none
 	partial bool
 }
 
@@ -77,6 +78,9 @@ func merge(ctx context.Context, c *cobra.Command, m merging) error {
 		from = append(from, store)
 	}
 	to, err := m.stores.open(ctx, m.into)
+	if err == nil {
+		err = checkTable(m.table, nil, "into", slices.Concat(from, []sweep.Store{to})...)
+	}
 	if err != nil {
 		return usage(c, err)
 	}
@@ -87,6 +91,9 @@ func merge(ctx context.Context, c *cobra.Command, m merging) error {
 	} else if is {
 		return fmt.Errorf("%w; do them with fairlead sweep, or write --partial", err)
 	}
+	if err == nil {
+		err = writeTable(ctx, to, m.table)
+	}
 	if err != nil {
 		return err
 	}
@@ -96,7 +103,7 @@ func merge(ctx context.Context, c *cobra.Command, m merging) error {
 // readList reads the list of runs that a folder has.
 func readList(ctx context.Context, store sweep.Store, dir string) (*sweep.List, error) {
 	name := strings.TrimSuffix(dir, "/") + "/" + sweep.ListFile
-	text, err := store.Read(ctx, sweep.ListFile)
+	text, err := sweep.ReadFile(ctx, store, sweep.ListFile)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, fmt.Errorf("%s: no such file; want a folder that fairlead sweep has written", name)
 	}
@@ -143,15 +150,22 @@ func writePartial(ctx context.Context, list *sweep.List, from []sweep.Store, to 
 	})
 }
 
-// printSet prints the means of the set over its seeds, and what to do next.
-func printSet(ctx context.Context, store sweep.Store, dir string, stdout io.Writer) error {
-	text, err := store.Read(ctx, sweep.SetFile)
+// eachEntry reads the set that a store has, a line at a time.
+func eachEntry(ctx context.Context, store sweep.Store, each func(*sweep.Entry) error) error {
+	file, err := store.Open(ctx, sweep.SetFile)
 	if err != nil {
 		return err
 	}
+	defer file.Close() //nolint:errcheck // it was only read
+	return sweep.ReadSet(sweep.SetFile, file, each)
+}
+
+// printSet prints the means of the set over its seeds, and what to do next.
+func printSet(ctx context.Context, store sweep.Store, dir string, stdout io.Writer) error {
 	var entries []*sweep.Entry
-	err = sweep.ReadSet(sweep.SetFile, bytes.NewReader(text), func(e *sweep.Entry) error {
+	err := eachEntry(ctx, store, func(e *sweep.Entry) error {
 		report.DropLists(&e.Run)
+		e.Spec = nil // which is as large as what is left of the result
 		entries = append(entries, e)
 		return nil
 	})
@@ -227,6 +241,7 @@ func readSet(path, name string) ([]report.File, error) {
 	defer file.Close() //nolint:errcheck // it was only read
 	var entries []*sweep.Entry
 	err = sweep.ReadSet(path, file, func(e *sweep.Entry) error {
+		e.Spec = nil // which tells nothing apart that its values do not
 		entries = append(entries, e)
 		return nil
 	})

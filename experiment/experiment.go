@@ -84,7 +84,7 @@ func of[T any](s Size, full, quick, smallest T) T { return [...]T{full, quick, s
 
 // All lists the experiments in the order in which people should meet them.
 func All() []Experiment {
-	return slices.Concat(unitedExperiments(), firmament(), ecschedExperiments(), validations(), []Experiment{qosStudy()}, switchings(), slaExperiments(), medeaExperiments(), medeaTwo(), lifetimeExperiments(), []Experiment{gfsExperiment()}, scored())
+	return slices.Concat(unitedExperiments(), firmament(), ecschedExperiments(), validations(), []Experiment{qosStudy()}, switchings(), slaExperiments(), medeaExperiments(), medeaTwo(), lifetimeExperiments(), []Experiment{gfsExperiment(), gavelExperiment()}, scored())
 }
 
 // Find returns the named experiment. The error about a name that there is not

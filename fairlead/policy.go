@@ -204,7 +204,11 @@ func (p *policy) join(s *cluster.View, t cluster.TaskID) {
 		key = int64(runsOut(s, task))
 	}
 	g, joined := p.waiting.Join(s, t, id, key)
-	g.Own.asks = nil // as the gang may lack fewer, or has more who wait
+	if g.Own.asks != nil { // the gang may lack fewer, or none any more, or has more who wait
+		if g.Own.asks = nil; g.Asleep() {
+			p.enter(s, g)
+		}
+	}
 	if !joined || p.waiting.First(g) != t {
 		return
 	}

@@ -101,6 +101,7 @@ func metricsOf(runs []*Run) []metric {
 	metrics = append(metrics, unservedMetrics(runs)...)
 	metrics = append(metrics, moveMetrics(runs)...)
 	metrics = append(metrics, powerMetrics()...)
+	metrics = append(metrics, nodeCostMetrics(runs)...)
 	metrics = append(metrics, readMetrics()...)
 	metrics = append(metrics, constraintMetrics()...)
 	metrics = append(metrics, gapMetrics()...)

@@ -20,14 +20,15 @@ func writeCSV(text *bytes.Buffer, results Results) error {
 	var rows []map[string]string
 	seen := map[string]bool{}
 	for _, r := range complete(results).Runs {
-		row, err := flatRun(r)
+		values, err := flatRun(r)
 		if err != nil {
 			return err
 		}
-		rows = append(rows, row)
-		for name := range row {
-			seen[name] = true
+		row := map[string]string{}
+		for name, value := range values {
+			row[name], seen[name] = fmt.Sprint(value), true
 		}
+		rows = append(rows, row)
 	}
 	// Policy and seed come first: they say what the row is about.
 	columns := []string{"policy", "seed"}
@@ -53,8 +54,23 @@ func writeCSV(text *bytes.Buffer, results Results) error {
 	return w.Error()
 }
 
+// Measured returns the numbers of a run, as they stand in JSON, by the path of names that leads to each there, as in CSV.
+func Measured(r *Run) (map[string]json.Number, error) {
+	values, err := flatRun(*r)
+	if err != nil {
+		return nil, err
+	}
+	numbers := map[string]json.Number{}
+	for name, value := range values {
+		if n, is := value.(json.Number); is {
+			numbers[name] = n
+		}
+	}
+	return numbers, nil
+}
+
 // flatRun returns the values of r by the path of names that leads to each.
-func flatRun(r Run) (map[string]string, error) {
+func flatRun(r Run) (map[string]any, error) {
 	r.Notes, r.Latencies, r.Availabilities, r.Series, r.Heat, r.Sample = nil, nil, nil, nil, nil, nil
 	text, err := json.Marshal(r)
 	if err != nil {
@@ -66,18 +82,18 @@ func flatRun(r Run) (map[string]string, error) {
 	if err := d.Decode(&tree); err != nil {
 		return nil, err
 	}
-	row := map[string]string{}
+	row := map[string]any{}
 	flatten(row, "", tree)
 	return row, nil
 }
 
 // flatten puts the leaves of tree into row, under their paths from prefix on.
-func flatten(row map[string]string, prefix string, tree map[string]any) {
+func flatten(row map[string]any, prefix string, tree map[string]any) {
 	for name, value := range tree {
 		if below, ok := value.(map[string]any); ok {
 			flatten(row, prefix+name+".", below)
 		} else {
-			row[prefix+name] = fmt.Sprint(value)
+			row[prefix+name] = value
 		}
 	}
 }

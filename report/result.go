@@ -76,6 +76,8 @@ type Run struct {
 	Fragmentation map[string]Fragmentation `json:"fragmentation,omitempty"`
 	// Power is nil where it was not measured.
 	Power *Power `json:"power,omitempty"`
+	// NodeCosts are by the price, such as "provider=aws", and of "all"; nil where nodes had none.
+	NodeCosts map[string]NodeCost `json:"node_costs,omitempty"`
 	// Latencies are the curves of placement latency by class, and of "all".
 	Latencies map[string]Curve `json:"latency_curves,omitempty"`
 	// Availabilities are the curves of availability by class: pairs of an

@@ -224,6 +224,8 @@ func (p *planner) world() {
 		to.Power, to.Switches, err = parsePower(w.Power)
 		p.say("world.power", err)
 	}
+	to.Prices, err = parsePrices(w.NodePrices)
+	p.say("world.node_prices", err)
 	if p.Spec.Classes == "" {
 		p.Spec.Classes = p.Sources.classes()
 	}

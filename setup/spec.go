@@ -71,7 +71,8 @@ type World struct {
 	EvictedWork string             `json:"evicted_work"` // lost or kept
 	Usage       Usage              `json:"usage,omitzero"`
 	Faults      Faults             `json:"faults,omitzero"`
-	Power       string             `json:"power,omitempty"` // a table of hardware, by which it is measured what nodes draw
+	Power       string             `json:"power,omitempty"`       // a table of hardware, by which it is measured what nodes draw
+	NodePrices  string             `json:"node_prices,omitempty"` // of an hour, such as provider=aws:0.192,other:0.1
 }
 
 // Overheads say how long a run takes to begin: a file of samples, or times.

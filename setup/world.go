@@ -138,3 +138,48 @@ func parseTiers(text string) ([]int, error) {
 	}
 	return counts, nil
 }
+
+// Bounds of prices.
+const (
+	priceUnits = 1_000_000 // in 1 of a price
+	mostPrices = 64
+)
+
+// parsePrices reads what an hour of a node costs, a list such as provider=aws:0.192,other:0.1; nil if the text is empty.
+func parsePrices(text string) ([]sim.Price, error) {
+	if text == "" {
+		return nil, nil
+	}
+	var prices []sim.Price
+	seen := map[string]bool{}
+	for part := range strings.SplitSeq(text, ",") {
+		at := strings.LastIndex(part, ":")
+		if at < 0 {
+			return nil, fmt.Errorf("%q, want LABEL=VALUE:PRICE or other:PRICE, such as provider=aws:0.192", part)
+		}
+		which := strings.TrimSpace(part[:at])
+		hour, err := strconv.ParseFloat(strings.TrimSpace(part[at+1:]), 64)
+		if err != nil || !(hour*priceUnits >= 1 && hour < 1e5) {
+			return nil, fmt.Errorf("%q, want the price of an hour behind the last colon, from 0.000001 to 100000", part)
+		}
+		price := sim.Price{Hour: int64(math.Round(hour * priceUnits))}
+		if which != "other" {
+			var is bool
+			if price.Key, price.Value, is = strings.Cut(which, "="); !is || price.Key == "" {
+				return nil, fmt.Errorf("%q, want LABEL=VALUE:PRICE or other:PRICE, such as provider=aws:0.192", part)
+			}
+		}
+		switch name := price.Name(); {
+		case seen[name]:
+			return nil, fmt.Errorf("%s has two prices", name)
+		case seen["other"]:
+			return nil, fmt.Errorf("%s after other, which is the price of all nodes that are left; put it last", name)
+		case len(prices) == mostPrices:
+			return nil, fmt.Errorf("more than %d prices", mostPrices)
+		default:
+			seen[name] = true
+		}
+		prices = append(prices, price)
+	}
+	return prices, nil
+}

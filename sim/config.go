@@ -103,8 +103,10 @@ type World struct {
 	Power power.Table
 	// Switches say when nodes are switched off; the zero value is that none is.
 	Switches keeper.Rules
-	Usage    Usage
-	Faults   Faults
+	// Prices are what nodes cost, of which the first counts that is of a node; none: it is not measured.
+	Prices []Price
+	Usage  Usage
+	Faults Faults
 }
 
 // Overheads are samples of how long an allocation takes: Hot where the task

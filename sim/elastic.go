@@ -4,6 +4,7 @@ import (
 	"fairlead.dev/fairlead/cluster"
 	"fairlead.dev/fairlead/internal/wide"
 	"fairlead.dev/fairlead/sched"
+	"fairlead.dev/fairlead/sim/trace"
 )
 
 // This file plays tasks that take more or less of a node as they are granted. Such
@@ -12,6 +13,21 @@ import (
 // (PLT = SLT / r, Euro-Par WS 2018, §3). Effort is that kind's quantity × µs, as an
 // exact integer, so that nothing is lost or won where a run is resized half-way. Of a
 // task whose demand is fixed, a µs is a µs.
+//
+// A task may be faster on some nodes than on others (trace.Speed). Its effort is that, times the speed in millionths,
+// so that what a run has done, and its class keeps, counts the same on any node to which it moves. A run goes on as fast as it began:
+// labels that its node gains or loses meanwhile are the next run's.
+
+// effort is how much a task has to do, how fast it does it, and how much of it is done.
+type effort struct {
+	work   cluster.Time  // with one unit, where it takes more or less, and at speed one
+	speeds []trace.Speed // nil: it is as fast everywhere
+	pace   int64         // the speed of the present run, where there are any
+	done   wide.Number   // up to began
+	kept   wide.Number   // the part of it that earlier runs have kept
+	began  cluster.Time  // to work with the grant that it has
+	ends   cluster.Time  // when the work is done, if nothing comes between
+}
 
 // with is what the task takes with the grant.
 func (t *task) with(grant cluster.Vector) cluster.Vector {
@@ -24,8 +40,19 @@ func (t *task) with(grant cluster.Vector) cluster.Vector {
 // takes is what the present run takes.
 func (t *task) takes() room { return room{t.with(t.grant), t.devices} }
 
-// rate is the effort of the task's present run in a µs, and how much of it is one unit of work.
+// rate is the effort of the task's present run in a µs, and how much of it is one unit of work. What is beyond an int64, of
+// petabytes at many times the speed, counts as the largest.
 func (b *nodes) rate(t *task) (amount, unit int64) {
+	amount, unit = b.granted(t)
+	if t.speeds != nil {
+		amount, _ = wide.Product(amount, t.pace).Over(1)
+		unit, _ = wide.Product(unit, trace.SpeedUnit).Over(1)
+	}
+	return amount, unit
+}
+
+// granted is what the present run takes of what makes its task faster, and how much of that is one unit.
+func (b *nodes) granted(t *task) (amount, unit int64) {
 	for k := range t.most {
 		if t.most[k] != t.demand[k] {
 			return t.takes().demand[k], max(b.kinds[k].PerUnit, 1)

@@ -194,7 +194,7 @@ func TestInvoicesFollowTheGrant(t *testing.T) {
 // A task that was never let run gets back what its work would have cost with the least
 // that it asks for: 300 s of a core, of which it was promised more than it has.
 func TestCreditOfElasticWork(t *testing.T) {
-	elastic := task{work: 300 * cluster.Second, demand: cluster.Vector{1, 2000}, most: cluster.Vector{1, 9000}}
+	elastic := task{effort: effort{work: 300 * cluster.Second}, demand: cluster.Vector{1, 2000}, most: cluster.Vector{1, 9000}}
 	kinds := sequential(9, 0).kinds
 	if got := elastic.longest(kinds); got != 150*cluster.Second {
 		t.Errorf("it works for %v with two cores, want 150s", got)

@@ -150,6 +150,9 @@ func newMeasures(cfg *Config, n *nodes, t *tasks, services services) *measures {
 	if m.overTime.draws != nil {
 		m.all = append(m.all, m.overTime.draws)
 	}
+	if c := newCosts(cfg.World.Prices, &m.holdings); c != nil {
+		m.all = append(m.all, c)
+	}
 	// What the series sample has been brought up to date by then.
 	m.all = append(m.all, &m.overTime, &m.heat, &m.sample, &m.output)
 	for _, o := range m.all {

@@ -6,6 +6,7 @@ import (
 	"fairlead.dev/fairlead/cluster"
 	"fairlead.dev/fairlead/sched"
 	"fairlead.dev/fairlead/sched/keeper"
+	"fairlead.dev/fairlead/sim/trace"
 )
 
 // This file plays runs: what the world makes of decisions about tasks, and what it reports of
@@ -126,6 +127,9 @@ func (r *runs) adopt(started cluster.TaskStarted, row *cluster.Task) {
 func (r *runs) work(row cluster.TaskID) {
 	t := &r.tasks.list[row]
 	t.phase, t.kept = working, t.done
+	if t.speeds != nil {
+		t.pace = trace.SpeedOn(t.speeds, r.nodes.list[t.node].labels)
+	}
 	r.budgets.begin(row)
 	r.happens(begins, t)
 	r.aim(row)

@@ -10,7 +10,6 @@ import (
 
 	"fairlead.dev/fairlead/class"
 	"fairlead.dev/fairlead/cluster"
-	"fairlead.dev/fairlead/internal/wide"
 	"fairlead.dev/fairlead/sim/trace"
 )
 
@@ -90,6 +89,7 @@ const (
 // task is what the world knows of a task.
 type task struct {
 	identity
+	effort
 
 	seq          cluster.Seq // 0: the row is free
 	job          *job
@@ -104,9 +104,6 @@ type task struct {
 	fails        bool
 	placed       bool // has run at some time
 	submitted    cluster.Time
-	work         cluster.Time // with one unit, where it takes more or less
-	done         wide.Number  // effort up to began
-	kept         wide.Number  // the part of it that earlier runs have kept
 	usage        usage
 	requirements []cluster.Requirement
 
@@ -117,8 +114,6 @@ type task struct {
 	attempt uint32
 	runs    int              // so far
 	silent  bool             // the core may not know yet that the present run works
-	began   cluster.Time     // to work with the grant that it has
-	ends    cluster.Time     // when the work is done, if nothing comes between
 	orphans []orphan         // runs beside the present one
 	warm    []cluster.NodeID // where it has run, for hot allocations
 }
@@ -284,7 +279,8 @@ func (b *tasks) submit(r incoming, shape cluster.ShapeID, input []cluster.Block,
 	return row
 }
 
-// foretold is what the core is told of how long a run of the task will work: with the least that it asks for, of one that takes more or less.
+// foretold is what the core is told of how long a run of the task will work: with the least that it asks for, of one that takes more or less, and
+// at the speed of its work, of one that is faster on some nodes.
 func (b *tasks) foretold(r *trace.Task) cluster.Time {
 	if !b.foretells {
 		return 0
@@ -317,7 +313,10 @@ func (b *tasks) enter(j *job, r incoming, shape cluster.ShapeID, now cluster.Tim
 		t.most = slices.Clone(r.Max)
 	}
 	t.shape, t.perNode, t.fails, t.submitted, t.work = shape, r.PerNode, r.Fails, now, r.Work
-	t.tags = slices.Clone(r.Tags)
+	t.tags, t.speeds = slices.Clone(r.Tags), nil
+	if len(r.Speeds) > 0 {
+		t.speeds = slices.Clone(r.Speeds)
+	}
 	t.requirements = nil
 	if len(r.Requirements) > 0 {
 		t.requirements = slices.Clone(r.Requirements)

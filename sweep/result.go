@@ -69,7 +69,7 @@ func (l *List) Keep(ctx context.Context, to Store, run *Run, result *report.Run,
 // Result is what was kept of the run, as it stands in the set. The error is fs.ErrNotExist where that is nothing, and a
 // DamagedError where it is not what was written.
 func (r *Run) Result(ctx context.Context, from Store) ([]byte, error) {
-	text, err := from.Read(ctx, r.File())
+	text, err := ReadFile(ctx, from, r.File())
 	if err != nil {
 		return nil, err
 	}

@@ -10,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 
 	"fairlead.dev/fairlead/internal/document"
 )
@@ -19,8 +20,9 @@ import (
 // Store keeps files by their names, which have a / where a folder has folders. Several processes may use one at the
 // same time.
 type Store interface {
-	// Read is what the file holds; the error of one that is not there is fs.ErrNotExist.
-	Read(ctx context.Context, name string) ([]byte, error)
+	// Open opens the file for reading; who asked closes it. The error of one that is not there is fs.ErrNotExist, here or as
+	// soon as it is read.
+	Open(ctx context.Context, name string) (io.ReadCloser, error)
 	// Write keeps what the function writes. The file is there whole, or as it was.
 	Write(ctx context.Context, name string, content func(io.Writer) error) error
 	// List are the names of the files that begin so, in any order.
@@ -29,6 +31,19 @@ type Store interface {
 
 // mostBytes is how long a file of one run, or a list, may be.
 const mostBytes = 1 << 30
+
+// ReadFile is what a file holds that is read whole: that of one run, or the list.
+func ReadFile(ctx context.Context, from Store, name string) ([]byte, error) {
+	file, err := from.Open(ctx, name)
+	if err != nil {
+		return nil, err
+	}
+	text, err := document.ReadUpTo(file, mostBytes)
+	if err := errors.Join(err, file.Close()); err != nil {
+		return nil, fmt.Errorf("%s: %w", name, err)
+	}
+	return text, nil
+}
 
 // Folder is a Store in a folder of the file system, which may be one that many machines share.
 type Folder struct{ Dir string }
@@ -57,17 +72,9 @@ func escape(path string) string {
 	return strings.NewReplacer(`\`, `\\`, `*`, `\*`, `?`, `\?`, `[`, `\[`).Replace(path)
 }
 
-// Read is what the file holds.
-func (f Folder) Read(_ context.Context, name string) ([]byte, error) {
-	file, err := os.Open(filepath.Join(f.Dir, filepath.FromSlash(name)))
-	if err != nil {
-		return nil, err
-	}
-	text, err := document.ReadUpTo(file, mostBytes)
-	if err := errors.Join(err, file.Close()); err != nil {
-		return nil, fmt.Errorf("%s: %w", file.Name(), err)
-	}
-	return text, nil
+// Open opens the file.
+func (f Folder) Open(_ context.Context, name string) (io.ReadCloser, error) {
+	return os.Open(filepath.Join(f.Dir, filepath.FromSlash(name)))
 }
 
 // tries is how often a file is written whose part somebody takes away, as whoever begins does.
@@ -82,7 +89,8 @@ func (f Folder) Write(_ context.Context, name string, content func(io.Writer) er
 	}
 	var err error
 	for range tries {
-		if err = write(path, content); !errors.Is(err, fs.ErrNotExist) {
+		// A server of NFS says of a file that another machine took away that the handle is stale.
+		if err = write(path, content); !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, syscall.ESTALE) {
 			return err
 		}
 	}

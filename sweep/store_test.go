@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 	"testing"
 
 	"fairlead.dev/fairlead/policies"
@@ -30,7 +31,7 @@ func text(s string) func(io.Writer) error {
 func TestFolder(t *testing.T) {
 	ctx := t.Context()
 	f := sweep.Folder{Dir: filepath.Join(t.TempDir(), "a[b]*")}
-	if _, err := f.Read(ctx, "runs/x.json"); !errors.Is(err, fs.ErrNotExist) {
+	if _, err := sweep.ReadFile(ctx, f, "runs/x.json"); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("what is not there: %v", err)
 	}
 	if names, err := f.List(ctx, "runs/"); len(names) > 0 || err != nil {
@@ -47,7 +48,7 @@ func TestFolder(t *testing.T) {
 	if !errors.Is(err, broken) {
 		t.Errorf("writing said %v", err)
 	}
-	if got, err := f.Read(ctx, "runs/x.json"); string(got) != "one" || err != nil {
+	if got, err := sweep.ReadFile(ctx, f, "runs/x.json"); string(got) != "one" || err != nil {
 		t.Errorf("read %q, %v", got, err)
 	}
 	// Somebody else begins, and takes away what is being written: it is written once more.
@@ -60,8 +61,18 @@ func TestFolder(t *testing.T) {
 		}
 		return text("three")(to)
 	})
-	if got, readErr := f.Read(ctx, "runs/y.json"); string(got) != "three" || err != nil || readErr != nil || times != 2 {
+	if got, readErr := sweep.ReadFile(ctx, f, "runs/y.json"); string(got) != "three" || err != nil || readErr != nil || times != 2 {
 		t.Errorf("read %q, %v, %v, written %d times", got, err, readErr, times)
+	}
+	// So it is where a server of NFS says so of a file that is not there any more.
+	err = f.Write(ctx, "runs/y.json", func(to io.Writer) error {
+		if times++; times == 3 {
+			return &fs.PathError{Op: "write", Path: "y.json", Err: syscall.ESTALE}
+		}
+		return text("four")(to)
+	})
+	if got, readErr := sweep.ReadFile(ctx, f, "runs/y.json"); string(got) != "four" || err != nil || readErr != nil || times != 4 {
+		t.Errorf("read %q, %v, %v, written %d times", got, err, readErr, times-2)
 	}
 	// What was left by those who were killed is no file, and goes.
 	left := filepath.Join(f.Dir, "runs", "z.json.123.part")

@@ -1,6 +1,7 @@
 package parquet
 
 import (
+	"cmp"
 	"encoding/binary"
 	"fmt"
 	"io"
@@ -10,10 +11,20 @@ import (
 
 // This file reads the footer of a file: what columns there are, and where they lie.
 
+// What a footer may hold. Each byte of it could stand for an element, a column of a group of rows or a level of nesting,
+// which take many bytes here, and each column repeats the names of the groups that it is in.
 const (
-	mostFooter  = 64 << 20
-	mostColumns = 1 << 14
+	mostFooter   = 64 << 20
+	mostColumns  = 1 << 14
+	mostElements = 4 * mostColumns // a column of a list takes three
+	mostPaths    = 8 << 20         // bytes of the paths of all columns
+	mostChunks   = 1 << 20         // columns of all groups of rows, and the groups
+	mostMeta     = 1 << 12         // what the file says about itself
 )
+
+// rowsFree and rowsPer bound the rows of a file: so many, and so many more for each byte. A run of a few bytes may stand for any
+// number of rows that are all the same, or count up, and what is read of them does not stay that small.
+const rowsFree, rowsPer = 4 << 20, 100
 
 // Column is a column as its readers see it.
 type Column struct {
@@ -28,6 +39,8 @@ type Column struct {
 // File is a file of which the footer was read.
 type File struct {
 	in      io.ReaderAt
+	size    int64
+	paths   int // bytes of the paths of all columns
 	leaves  []leaf
 	columns []Column
 	groups  []group
@@ -86,7 +99,7 @@ func Open(in io.ReaderAt, size int64) (*File, error) {
 	if _, err := in.ReadAt(text, size-8-length); err != nil {
 		return nil, err
 	}
-	f := &File{in: in, meta: map[string]string{}}
+	f := &File{in: in, size: size, meta: map[string]string{}}
 	return f, f.read(&thrift{data: text}, size-8-length)
 }
 
@@ -102,18 +115,25 @@ func (f *File) Meta(key string) (string, bool) {
 // read reads the metadata of the file, whose pages end where the footer begins.
 func (f *File) read(t *thrift, end int64) error {
 	var schema []element
+	chunks := 0
 	t.fields(wireStruct, func(id int16, wire byte) {
 		switch id {
 		case 2:
-			t.list(wire, func(wire byte) { schema = append(schema, readElement(t, wire)) })
+			t.list(wire, func(wire byte) {
+				t.bound(len(schema), mostElements, "elements of the schema")
+				schema = append(schema, readElement(t, wire))
+			})
 		case 4:
-			t.list(wire, func(wire byte) { f.groups = append(f.groups, readGroup(t, wire)) })
+			t.list(wire, func(wire byte) { f.groups = append(f.groups, readGroup(t, wire, &chunks)) })
 		case 5:
 			t.list(wire, func(wire byte) { f.readMeta(t, wire) })
 		default:
 			t.skip(wire)
 		}
 	})
+	if t.wrong != nil {
+		return t.wrong
+	}
 	if t.broken {
 		return &Error{At: "footer", Want: "the metadata of a Parquet file, in Thrift's compact protocol", Hint: "the file is damaged"}
 	}
@@ -125,6 +145,12 @@ func (f *File) read(t *thrift, end int64) error {
 			err.At = fmt.Sprintf("row group %d, %s", g+1, err.At)
 			return err
 		}
+	}
+	if err := f.checkRows(); err != nil {
+		return err
+	}
+	if err := f.checkOverlap(); err != nil {
+		return err
 	}
 	return nil
 }
@@ -141,6 +167,7 @@ func (f *File) readMeta(t *thrift, wire byte) {
 			t.skip(wire)
 		}
 	})
+	t.bound(len(f.meta), mostMeta, "things that the file says about itself")
 	f.meta[key] = value
 }
 
@@ -208,12 +235,21 @@ func (e *element) readLogical(t *thrift, wire byte) {
 	})
 }
 
-func readGroup(t *thrift, wire byte) group {
+// readGroup reads a group of rows; read counts the groups, and the columns of each.
+func readGroup(t *thrift, wire byte, read *int) group {
+	count := func() {
+		t.bound(*read, mostChunks, "columns of groups of rows")
+		*read++
+	}
+	count()
 	var g group
 	t.fields(wire, func(id int16, wire byte) {
 		switch id {
 		case 1:
-			t.list(wire, func(wire byte) { g.chunks = append(g.chunks, readChunk(t, wire)) })
+			t.list(wire, func(wire byte) {
+				count()
+				g.chunks = append(g.chunks, readChunk(t, wire))
+			})
 		case 3:
 			g.rows = t.int(wire)
 		default:
@@ -237,7 +273,10 @@ func readChunk(t *thrift, wire byte) chunk {
 				c.physical = t.int32(wire)
 			case 3:
 				var path []string
-				t.list(wire, func(wire byte) { path = append(path, string(t.text(wire))) })
+				t.list(wire, func(wire byte) {
+					t.bound(len(path), deepest+1, "names in the path of a column")
+					path = append(path, string(t.text(wire)))
+				})
 				c.path = strings.Join(path, ".")
 			case 4:
 				c.codec = t.int32(wire)
@@ -309,6 +348,12 @@ func (f *File) add(rest []element, at branch, depth int) ([]element, error) {
 	// Of a list repeats a group of one element, or in older files the element itself.
 	wrapped := at.inList && e.children == 1 && e.repetition == repeated && e.name != "array"
 	if e.children == 0 {
+		for _, name := range at.path {
+			f.paths += len(name) + 1
+		}
+		if f.paths > mostPaths {
+			return nil, &Error{At: "schema", Want: fmt.Sprintf("columns whose paths have %d bytes together at most", mostPaths), Hint: "give groups shorter names"}
+		}
 		f.leaves = append(f.leaves, leaf{path: strings.Join(at.path, "."), physical: e.physical, maxDef: at.def, maxRep: at.rep, listDef: at.listDef})
 		f.columns = append(f.columns, Column{Name: strings.Join(at.names, "."), Kind: e.kind(at.rep), Repeated: at.rep > 0})
 		return rest, nil
@@ -360,6 +405,47 @@ func (f *File) checkGroup(g *group, end int64) *Error {
 			return &Error{At: at, Want: "the path and type of the schema, " + l.path, Got: c.path}
 		case c.from < int64(len(Magic)) || c.size < 0 || c.size > end-c.from || c.values < 0:
 			return &Error{At: at, Want: fmt.Sprintf("a place before the footer, at %d", end), Got: fmt.Sprintf("%d bytes at %d", c.size, c.from)}
+		}
+	}
+	return nil
+}
+
+// checkRows wants no more rows than that many bytes can mean in earnest.
+func (f *File) checkRows() *Error {
+	left := rowsFree + rowsPer*f.size
+	for g := range f.groups {
+		if left -= f.groups[g].rows; left < 0 {
+			return &Error{
+				At: fmt.Sprintf("row group %d", g+1), Want: fmt.Sprintf("at most %d rows in a file of %d bytes", rowsFree+rowsPer*f.size, f.size), Got: fmt.Sprintf("%d more", -left),
+				Hint: "write the file anew, uncompressed, if that is meant",
+			}
+		}
+	}
+	return nil
+}
+
+// checkOverlap wants that no two chunks share bytes: a page could be many columns otherwise, which it is to none of the
+// writers.
+func (f *File) checkOverlap() *Error {
+	type place struct {
+		from, end     int64
+		group, column int
+	}
+	var places []place
+	for g := range f.groups {
+		for i := range f.groups[g].chunks {
+			if c := &f.groups[g].chunks[i]; c.size > 0 {
+				places = append(places, place{c.from, c.from + c.size, g, i})
+			}
+		}
+	}
+	slices.SortStableFunc(places, func(a, b place) int { return cmp.Compare(a.from, b.from) })
+	at := func(p *place) string {
+		return fmt.Sprintf("row group %d, column %s", p.group+1, f.columns[p.column].Name)
+	}
+	for i := 1; i < len(places); i++ {
+		if before, p := &places[i-1], &places[i]; p.from < before.end {
+			return &Error{At: at(p), Want: fmt.Sprintf("bytes of its own, from %d on", before.end), Got: fmt.Sprint(p.from), Hint: "the bytes before are those of " + at(before)}
 		}
 	}
 	return nil

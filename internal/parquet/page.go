@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"bytes"
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"io"
 
@@ -20,7 +21,33 @@ const (
 	mostDictionary = 1 << 22
 	// pageFree and pagePer bound what a page is unpacked to: so many bytes, and so many more for each packed one.
 	pageFree, pagePer = 32 << 20, 100
+	// roomFree, roomPer and mostRoom bound what all columns hold at a time, likewise by the bytes of the file.
+	roomFree, roomPer, mostRoom = 128 << 20, 100, 1 << 30
+	// valueSize is how much memory a Value takes.
+	valueSize = 40
 )
+
+// mostUnpacked is what so many bytes of a page may be unpacked to.
+func mostUnpacked(packed int) int64 { return min(mostPage, pageFree+pagePer*int64(packed)) }
+
+// shared is what the columns that are read together share: the memory that they may take, and what unpacks their pages, one
+// at a time.
+type shared struct {
+	held, most int64 // bytes of pages, dictionaries and lists
+	unzstd     *zstd.Decoder
+}
+
+func newShared(file int64) *shared {
+	return &shared{most: min(mostRoom, roomFree+roomPer*file)}
+}
+
+// take counts bytes that are about to be held.
+func (s *shared) take(n int64) *Error {
+	if s.held += n; s.held > s.most {
+		return &Error{Want: fmt.Sprintf("pages, dictionaries and lists of all columns that take %d bytes of memory at a time at most", s.most), Got: fmt.Sprint(s.held), Hint: "write the file anew with smaller pages"}
+	}
+	return nil
+}
 
 // pages reads the pages of a chunk one after the other.
 type pages struct {
@@ -34,17 +61,41 @@ type pages struct {
 	rep, def  hybrid
 	decoder   decoder
 	remaining int64 // values of the chunk, still to be read
-	unzstd    *zstd.Decoder
+
+	*shared
+	holds holds
+}
+
+// holds is what a column holds of the memory that all share.
+type holds struct {
+	all              int64
+	dictionary, page int64 // of that: the dictionary, and the page that is read
+}
+
+// take counts bytes of the page that is read.
+func (p *pages) take(n int64) *Error {
+	p.holds.page += n
+	p.holds.all += n
+	return p.shared.take(n)
+}
+
+// release lets go of all pages but the one that is read: no value of others is needed any more.
+func (p *pages) release() {
+	keep := p.holds.dictionary + p.holds.page
+	p.held -= p.holds.all - keep
+	p.holds.all = keep
 }
 
 // begin begins a chunk.
 func (p *pages) begin(in io.ReaderAt, c *chunk) {
 	section := io.NewSectionReader(in, c.from, c.size)
-	if p.in == nil {
-		p.in = bufio.NewReaderSize(section, mostHeader)
+	if ahead := int(min(mostHeader, c.size)); p.in == nil || p.in.Size() < ahead {
+		p.in = bufio.NewReaderSize(section, ahead)
 	} else {
 		p.in.Reset(section)
 	}
+	p.holds.dictionary, p.holds.page = 0, 0
+	p.release()
 	p.chunk, p.left, p.values, p.remaining, p.dictionary = c, c.size, 0, c.values, nil
 }
 
@@ -87,7 +138,7 @@ func (p *pages) header() (*pageHeader, *Error) {
 	switch least := int64(h.repSize) + int64(h.defSize); {
 	case h.packed < 0 || int64(h.packed) > p.left:
 		return nil, &Error{Want: fmt.Sprintf("a page of at most %d bytes, which the column has left", p.left), Got: fmt.Sprint(h.packed)}
-	case h.unpacked < 0 || int64(h.unpacked) > min(mostPage, pageFree+pagePer*int64(h.packed)):
+	case h.unpacked < 0 || int64(h.unpacked) > mostUnpacked(int(h.packed)):
 		return nil, &Error{Want: "a page that unpacks to 256 MiB at most, and to a hundred times its size", Got: fmt.Sprint(h.unpacked), Hint: "write the file anew with smaller pages"}
 	case h.values < 0 || h.repSize < 0 || h.defSize < 0 || least > int64(min(h.packed, h.unpacked)):
 		return nil, &Error{Want: "the sizes of a page", Hint: "the file is damaged"}
@@ -137,6 +188,13 @@ func (p *pages) turn() *Error {
 		}
 		h, err := p.header()
 		if err != nil {
+			return err
+		}
+		p.holds.page, p.decoder, p.rep, p.def = 0, nil, hybrid{}, hybrid{} // which keep the page before in memory
+		if p.leaf.maxRep == 0 {                                            // of a list, values of the page before may be those of this row
+			p.release()
+		}
+		if err := p.take(int64(h.packed) + int64(h.unpacked)); err != nil {
 			return err
 		}
 		packed := make([]byte, h.packed)
@@ -203,18 +261,29 @@ func (p *pages) start(h *pageHeader, data []byte) *Error {
 	var err *Error
 	p.values = int64(h.values)
 	p.decoder, err = newDecoder(h.encoding, p.leaf.physical, data, p.dictionary)
+	if texts, is := p.decoder.(*deltaText); is && err == nil {
+		err = p.take(texts.whole)
+	}
 	return err
 }
 
 func (p *pages) readDictionary(h *pageHeader, packed []byte) *Error {
+	switch {
+	case h.values > mostDictionary:
+		return &Error{Want: fmt.Sprintf("a dictionary of at most %d values", mostDictionary), Got: fmt.Sprint(h.values)}
+	case p.dictionary != nil:
+		return &Error{Want: "one dictionary in a column of a row group", Hint: "the file is damaged"}
+	case int64(h.values) > 8*int64(h.unpacked): // each takes a bit at least
+		return &Error{Want: fmt.Sprintf("a dictionary of %d values", h.values), Got: fmt.Sprintf("%d bytes", h.unpacked), Hint: "the file is damaged"}
+	}
+	if err := p.take(valueSize * int64(h.values)); err != nil {
+		return err
+	}
 	data, err := p.unpack(packed, int(h.unpacked))
 	if err != nil {
 		return err
 	}
-	if h.values > mostDictionary {
-		return &Error{Want: fmt.Sprintf("a dictionary of at most %d values", mostDictionary), Got: fmt.Sprint(h.values)}
-	}
-	p.dictionary = []Value{}
+	p.dictionary = make([]Value, 0, h.values)
 	values := plain{data: data, physical: p.leaf.physical}
 	for range h.values {
 		v, ok := values.next()
@@ -223,6 +292,7 @@ func (p *pages) readDictionary(h *pageHeader, packed []byte) *Error {
 		}
 		p.dictionary = append(p.dictionary, v)
 	}
+	p.holds.dictionary, p.holds.page = p.holds.page, 0
 	return nil
 }
 
@@ -259,12 +329,21 @@ func (p *pages) unpack(packed []byte, size int) ([]byte, *Error) {
 			Hint: "write the file anew with one of these",
 		}
 	}
-	var data []byte
+	data := make([]byte, size)
+	n := 0
 	if err == nil {
-		data, err = io.ReadAll(io.LimitReader(in, int64(size)+1))
+		n, err = io.ReadFull(in, data)
 	}
-	if err != nil || len(data) != size {
-		wrong := &Error{Want: fmt.Sprintf("a page that unpacks to %d bytes", size), Got: fmt.Sprint(len(data)), Hint: "the file is damaged"}
+	if err == nil {
+		var more int
+		more, err = io.ReadFull(in, make([]byte, 1))
+		n += more
+		if errors.Is(err, io.EOF) {
+			err = nil
+		}
+	}
+	if err != nil || n != size {
+		wrong := &Error{Want: fmt.Sprintf("a page that unpacks to %d bytes", size), Got: fmt.Sprint(n), Hint: "the file is damaged"}
 		if err != nil {
 			wrong.Hint = err.Error()
 		}
@@ -309,11 +388,4 @@ func (p *pages) next() (triple, *Error) {
 	p.values--
 	p.remaining--
 	return v, nil
-}
-
-// close lets go of what runs beside the reading.
-func (p *pages) close() {
-	if p.unzstd != nil {
-		p.unzstd.Close()
-	}
 }

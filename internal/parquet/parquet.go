@@ -6,8 +6,11 @@
 // It is our own because those that there are panic on damaged files and take the memory that these claim, and bring eight
 // modules: docs/adr/0018.
 //
-// A file is not trusted. What it says of sizes is held against the bytes that are there before memory is taken: reading
-// takes a page of each column that is read, at most 256 MiB each, and a footer of at most 64 MiB.
+// A file is not trusted. What it says of sizes is held against the bytes that are there before memory is taken. Reading
+// takes some times the footer, of at most 64 MiB, and beside that what the columns that are read hold at a time: a dictionary
+// and a page each, at most 256 MiB, and the values of a row's lists. Together that is 128 MiB at most and a hundred times the
+// file, and never more than a GiB. No two columns may share bytes, and a file has 4 million rows at most, and a hundred
+// for each byte.
 //
 // The format: https://github.com/apache/parquet-format. Numbers of fields and enums below are those of its
 // parquet.thrift.

@@ -207,5 +207,8 @@ func FuzzRead(f *testing.F) {
 	for _, other := range others(f) {
 		f.Add(other)
 	}
+	for _, hostile := range parquet.HostileSeeds(f) {
+		f.Add(hostile)
+	}
 	f.Fuzz(func(_ *testing.T, data []byte) { _, _ = read(data, 1000) })
 }

@@ -13,6 +13,7 @@ const mostValues = 1 << 16
 // Rows reads the rows of a file, of some of its columns.
 type Rows struct {
 	file    *File
+	shared  *shared
 	columns []reading
 	group   int   // the next one
 	left    int64 // rows of the group
@@ -31,13 +32,13 @@ type reading struct {
 
 // Rows begins to read rows of these columns, by their places in Columns, which are to be of kinds that are read.
 func (f *File) Rows(columns []int) (*Rows, error) {
-	r := &Rows{file: f, columns: make([]reading, len(columns))}
+	r := &Rows{file: f, shared: newShared(f.size), columns: make([]reading, len(columns))}
 	for i, c := range columns {
 		if f.columns[c].Kind == Other {
 			return nil, &Error{At: "column " + f.columns[c].Name, Want: "booleans, integers, real numbers or texts", Got: f.leaves[c].typeName()}
 		}
 		r.columns[i].index = c
-		r.columns[i].pages.leaf = &f.leaves[c]
+		r.columns[i].pages.leaf, r.columns[i].pages.shared = &f.leaves[c], r.shared
 	}
 	return r, nil
 }
@@ -67,7 +68,7 @@ func (r *Rows) Next() error {
 		for i := range r.columns {
 			c := &r.columns[i]
 			c.pages.begin(r.file.in, &g.chunks[c.index])
-			c.peeked = false
+			c.ahead, c.peeked = triple{}, false
 		}
 	}
 	if r.err != nil {
@@ -91,7 +92,9 @@ func (r *Rows) Next() error {
 
 // next reads the column's values of the next row.
 func (c *reading) next() *Error {
+	clear(c.values) // which keep their pages in memory
 	c.values = c.values[:0]
+	c.pages.release()
 	first := c.ahead
 	if !c.peeked {
 		var err *Error
@@ -99,7 +102,7 @@ func (c *reading) next() *Error {
 			return err
 		}
 	}
-	c.peeked = false
+	c.ahead, c.peeked = triple{}, false
 	leaf := c.pages.leaf
 	if leaf.maxRep == 0 {
 		c.values = append(c.values, first.value)
@@ -111,7 +114,9 @@ func (c *reading) next() *Error {
 	if first.def < leaf.listDef {
 		return nil // an empty list
 	}
-	c.values = append(c.values, first.value)
+	if err := c.add(first.value); err != nil {
+		return err
+	}
 	for c.pages.remaining > 0 {
 		v, err := c.pages.next()
 		if err != nil {
@@ -121,11 +126,27 @@ func (c *reading) next() *Error {
 			c.ahead, c.peeked = v, true
 			return nil
 		}
-		if len(c.values) == mostValues {
-			return &Error{Want: fmt.Sprintf("a list of at most %d values", mostValues)}
+		if err := c.add(v.value); err != nil {
+			return err
 		}
-		c.values = append(c.values, v.value)
 	}
+	return nil
+}
+
+// add adds a value to the list of the row. The memory of the longest list stays.
+func (c *reading) add(v Value) *Error {
+	n := len(c.values)
+	if n == mostValues {
+		return &Error{Want: fmt.Sprintf("a list of at most %d values", mostValues)}
+	}
+	if n == cap(c.values) {
+		more := max(n, 4)
+		if err := c.pages.shared.take(int64(more) * valueSize); err != nil {
+			return err
+		}
+		c.values = append(make([]Value, 0, n+more), c.values...)
+	}
+	c.values = append(c.values, v)
 	return nil
 }
 
@@ -141,7 +162,7 @@ func (r *Rows) Values(i int) []Value { return r.columns[i].values }
 
 // Close lets go of what runs beside the reading. It does not close the file.
 func (r *Rows) Close() {
-	for i := range r.columns {
-		r.columns[i].pages.close()
+	if r.shared.unzstd != nil {
+		r.shared.unzstd.Close()
 	}
 }

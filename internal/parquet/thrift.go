@@ -2,6 +2,7 @@ package parquet
 
 import (
 	"encoding/binary"
+	"fmt"
 	"math"
 )
 
@@ -33,6 +34,15 @@ type thrift struct {
 	at     int
 	depth  int
 	broken bool
+	wrong  *Error // why, where that is more than that the bytes make no sense
+}
+
+// bound breaks it off where there are as many of something as are read at most.
+func (t *thrift) bound(n, most int, what string) {
+	if n >= most && !t.broken {
+		t.fail()
+		t.wrong = &Error{At: "footer", Want: fmt.Sprintf("at most %d %s", most, what), Got: "more"}
+	}
 }
 
 func (t *thrift) fail() { t.broken, t.at = true, len(t.data) }
@@ -171,6 +181,10 @@ func (t *thrift) skipElement(wire byte) {
 }
 
 func (t *thrift) skipMap() {
+	if t.depth++; t.depth > deepest {
+		t.fail()
+	}
+	defer func() { t.depth-- }()
 	n := t.uvarint()
 	if n == 0 {
 		return

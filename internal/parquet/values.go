@@ -202,9 +202,10 @@ func (d *delta) part() bool {
 // before.
 type deltaText struct {
 	prefixes *delta // nil: none
-	lengths  []int
+	lengths  *delta
 	texts    []byte
 	latest   []byte
+	whole    int64 // bytes of all texts that are put together of two; 0 without prefixes
 }
 
 func newDeltaText(encoding int32, data []byte) (*deltaText, *Error) {
@@ -214,23 +215,40 @@ func newDeltaText(encoding int32, data []byte) (*deltaText, *Error) {
 		if err != nil {
 			return nil, err
 		}
-		t.prefixes, t.texts = prefixes, rest
+		// A text that all others begin with stands in the page once, and in memory as often as there are others.
+		most := mostUnpacked(len(data))
+		common, ok := prefixes.sum(most)
+		if !ok {
+			return nil, &Error{Want: fmt.Sprintf("texts that have %d bytes at most in common with those before", most), Hint: "write the file anew with smaller pages"}
+		}
+		t.prefixes, t.texts, t.whole = prefixes, rest, common+int64(len(rest))
 	}
 	lengths, rest, err := wholeDelta(t.texts)
 	if err != nil {
 		return nil, err
 	}
-	t.texts = rest
-	for left := uint64(len(rest)); ; {
-		v, ok := lengths.next()
+	if _, ok := lengths.sum(int64(len(rest))); !ok {
+		return nil, &Error{Want: "texts as long as they say", Hint: "the file is damaged"}
+	}
+	t.lengths, t.texts = lengths, rest
+	return t, nil
+}
+
+// sum adds up all values, which are lengths. It is false where one is none, the sum is above most, or they are too many.
+func (d *delta) sum(most int64) (int64, bool) {
+	if d.left > mostDictionary {
+		return 0, false
+	}
+	probe, sum := *d, int64(0)
+	for {
+		v, ok := probe.next()
 		if !ok {
-			return t, nil
+			return sum, true
 		}
-		if v.bits > left || len(t.lengths) > mostDictionary {
-			return nil, &Error{Want: "texts as long as they say", Hint: "the file is damaged"}
+		if v.bits > uint64(most-sum) {
+			return 0, false
 		}
-		left -= v.bits
-		t.lengths = append(t.lengths, int(v.bits))
+		sum += int64(v.bits)
 	}
 }
 
@@ -250,11 +268,11 @@ func wholeDelta(data []byte) (*delta, []byte, *Error) {
 }
 
 func (t *deltaText) next() (Value, bool) {
-	if len(t.lengths) == 0 {
+	length, ok := t.lengths.next()
+	if !ok {
 		return Value{}, false
 	}
-	n := t.lengths[0]
-	t.lengths = t.lengths[1:]
+	n := int(length.bits)
 	text := t.texts[:n]
 	t.texts = t.texts[n:]
 	if t.prefixes != nil {

@@ -206,6 +206,7 @@ func fields(name string, spec *v1alpha1.ServiceClassSpec) map[string]any {
 	put("margin", (*string)(spec.Margin))
 	put("restart", (*string)(spec.Restart))
 	put("overhead_budget", (*string)(spec.OverheadBudget))
+	put("least_run", (*string)(spec.LeastRun))
 	if spec.Evicted != "" {
 		all["evicted"] = strings.ToLower(spec.Evicted)
 	}
@@ -253,7 +254,7 @@ func inSpec(text string) string {
 		if _, after, found := strings.Cut(line, "credits["); found {
 			line = "spec.credits[" + after
 		}
-		lines = append(lines, strings.NewReplacer("overhead_budget", "overheadBudget", unitHour, "unitHour").Replace(line))
+		lines = append(lines, strings.NewReplacer("overhead_budget", "overheadBudget", "least_run", "leastRun", unitHour, "unitHour").Replace(line))
 	}
 	return strings.Join(lines, "; ")
 }

@@ -35,7 +35,7 @@ func sample(t *testing.T) []*v1alpha1.ServiceClass {
 		serviceClass(t, "gold", 3*time.Hour, `{importance: 1, availability: 99.9%, margin: 1m, priorityAtLeast: 1000, namespaceSelector: {matchLabels: {team: shop}}}`),
 		serviceClass(t, "silver", 2*time.Hour, `{importance: 2, availability: "0.95", overheadBudget: "0.02", priorityAtLeast: 100, namespaceSelector: {}}`),
 		serviceClass(t, "rest", time.Hour, `{importance: 9, default: true}`),
-		serviceClass(t, "hidden", time.Hour, `{importance: 3, availability: "0.5"}`),
+		serviceClass(t, "hidden", time.Hour, `{importance: 3, availability: "0.5", leastRun: 1h30m}`),
 	}
 }
 
@@ -75,6 +75,10 @@ func TestWhoHasWhichClass(t *testing.T) {
 	silver, _ := p.ByName("silver")
 	if c := p.Classes[silver]; c.Availability != 950_000 || c.Budget != 20_000 || c.Importance != 2 {
 		t.Errorf("silver is %+v", c)
+	}
+	hidden, _ := p.ByName("hidden")
+	if c := p.Classes[hidden]; c.LeastRun != 90*cluster.Minute || p.Classes[silver].LeastRun != 0 {
+		t.Errorf("hidden is %+v", c)
 	}
 	gold, _ := p.ByName("gold")
 	if c := p.Classes[gold]; c.Availability != 999_000 || c.Budget != 1_000 || c.Margin != cluster.Minute {
@@ -172,6 +176,8 @@ func TestInvalidClassesAreNamed(t *testing.T) {
 		"no-share":    `{importance: 1, availability: "0.1234567"}`,
 		"no-time":     `{importance: 1, availability: "0.9", margin: "0.5us"}`,
 		"no-budget":   `{importance: 1, availability: "0.9", overheadBudget: "101%"}`,
+		"no-least":    `{importance: 1, leastRun: "0.5us"}`,
+		"no-end":      `{importance: 1, leastRun: 400000d}`,
 		"no-tier":     `{importance: 1, tier: {"disk of mine": ssd}}`,
 		"no-factor":   `{importance: 1, sizes: {cpu: "0.99"}}`,
 		"no-digits":   `{importance: 1, sizes: {memory: "1.001"}}`,
@@ -186,6 +192,8 @@ func TestInvalidClassesAreNamed(t *testing.T) {
 		"no-share":    "spec.availability",
 		"no-time":     "spec.margin",
 		"no-budget":   "spec.overheadBudget",
+		"no-least":    "spec.leastRun",
+		"no-end":      "spec.leastRun",
 		"no-tier":     "spec.tier",
 		"no-factor":   "spec.sizes.cpu",
 		"no-digits":   "spec.sizes.memory",

@@ -76,6 +76,7 @@ func TestServiceClassesAreChecked(t *testing.T) {
 		{"x", `{importance: 1, availability: "0.9", margin: "30"}`, "spec.margin"},
 		{"x", `{importance: 1, availability: "0.9", restart: -1s}`, "spec.restart"},
 		{"x", `{importance: 1, evicted: Gone}`, "spec.evicted"},
+		{"x", `{importance: 1, leastRun: "3600"}`, "spec.leastRun"},
 		{"x", `{importance: 1, urgency: High}`, "spec.urgency"},
 		{"x", `{importance: 1, priorityAtLeast: many}`, "spec.priorityAtLeast"},
 		{"x", `{importance: 1, default: "yes"}`, "spec.default"},

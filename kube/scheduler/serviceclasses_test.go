@@ -223,6 +223,23 @@ func TestFirstClassesReachPodsOnNodes(t *testing.T) {
 	})
 }
 
+// A pod of a class with a leastRun stays for so long from its bind, however important who waits is, and no longer.
+func TestPromisedRunsLast(t *testing.T) {
+	var client dynamic.Interface
+	classes := withServiceClasses(&client, serviceClass(t, "vip", 9, `{importance: 1, priorityAtLeast: 1000, namespaceSelector: {}}`), serviceClass(t, "spot", 8, `{importance: 2, leastRun: 30m, default: true}`))
+	inBubbleWith(t, classes, []runtime.Object{smallNode(0, 1), plain(1, 10, 1)}, func(b *bubble) {
+		b.allowEvictions()
+		b.run()
+		b.pass(10 * time.Minute)
+		b.expectBound("pod-1")
+		b.create(plain(9, 1_000_000, 1))
+		b.pass(19 * time.Minute)
+		b.expectBound("pod-1")
+		b.pass(3 * time.Minute)
+		b.expectBound("pod-9")
+	})
+}
+
 // expectEvent fails unless an event with that reason says so.
 func (b *bubble) expectEvent(reason, words string) {
 	b.t.Helper()

@@ -69,6 +69,7 @@ func (r *Record) Clone() Record {
 	t.Demand, t.Max = slices.Clone(t.Demand), slices.Clone(t.Max)
 	t.Requirements, t.Input, t.Tags = slices.Clone(t.Requirements), slices.Clone(t.Input), slices.Clone(t.Tags)
 	t.Budgets, t.Prefers, t.Due = slices.Clone(t.Budgets), slices.Clone(t.Prefers), slices.Clone(t.Due)
+	t.Speeds = slices.Clone(t.Speeds)
 	for i := range t.Prefers {
 		t.Prefers[i].Requirements = slices.Clone(t.Prefers[i].Requirements)
 	}
@@ -176,6 +177,8 @@ type Task struct {
 	// Work is how long the task runs once started; cluster.Never if it does
 	// not end by itself.
 	Work cluster.Time
+	// Speeds says on which nodes it runs shorter or longer than that.
+	Speeds []Speed
 	// Fails says that the task ends by failing.
 	Fails bool
 	// Running says that the task runs on node OnNode when it is submitted, as

@@ -98,6 +98,10 @@ type ServiceClassSpec struct {
 	// +kubebuilder:validation:Enum=Lost;Kept
 	// +kubebuilder:default=Lost
 	Evicted string `json:"evicted,omitempty"`
+	// LeastRun is for how long a pod is not evicted to make room once it has been bound, whatever the policy: spot capacity with a promised duration. A node that is lost takes it along all the same, and another leader, or one that begins anew, counts anew from then.
+	//
+	// +optional
+	LeastRun *Span `json:"leastRun,omitempty"`
 
 	Levels  `json:",inline"`
 	Billing `json:",inline"`

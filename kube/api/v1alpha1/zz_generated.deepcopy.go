@@ -627,6 +627,11 @@ func (in *ServiceClassSpec) DeepCopyInto(out *ServiceClassSpec) {
 		*out = new(Share)
 		**out = **in
 	}
+	if in.LeastRun != nil {
+		in, out := &in.LeastRun, &out.LeastRun
+		*out = new(Span)
+		**out = **in
+	}
 	in.Levels.DeepCopyInto(&out.Levels)
 	in.Billing.DeepCopyInto(&out.Billing)
 	if in.Tier != nil {

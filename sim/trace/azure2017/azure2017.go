@@ -138,7 +138,6 @@ func Open(dir string, o Options) (*Source, error) {
 	if s.flavours, err = s.files.flavours(&s.skips); err != nil {
 		return nil, err
 	}
-	// What is broken in dev is counted where it is played.
 	began, err := s.learn(bins)
 	if err != nil {
 		return nil, err
@@ -161,7 +160,12 @@ func Open(dir string, o Options) (*Source, error) {
 // learn makes the lifetimes of what became of the VMs of dev, and returns the second in which
 // that begins.
 func (s *Source) learn(bins bins) (began int64, err error) {
-	m, err := s.files.open(dev, s.flavours, bins, &trace.Skips{Lenient: s.options.Lenient})
+	// What is broken in dev is counted once: here, unless it is played as well.
+	skips := &s.skips
+	if slices.Contains(s.later, dev) {
+		skips = &trace.Skips{Lenient: s.options.Lenient}
+	}
+	m, err := s.files.open(dev, s.flavours, bins, skips)
 	if err != nil {
 		return 0, err
 	}

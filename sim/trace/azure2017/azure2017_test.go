@@ -327,6 +327,22 @@ func TestLenient(t *testing.T) {
 	}
 }
 
+// What is broken in dev is counted once in whatever part is played, as lives are learned of it.
+func TestLenientPart(t *testing.T) {
+	dir := write(t, map[string]string{"v1.dev.txt": "1800000 z,|\n1800300 o,|\n"})
+	for _, part := range Parts() {
+		o := small(part)
+		o.Lenient = true
+		_, s, err := records(dir, o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if count, first := s.Skipped(); count != 2 || !strings.HasSuffix(first[0].File, "v1.dev.txt") {
+			t.Errorf("%s: %d lines, %v, want one of dev and what belongs to it", part, count, first)
+		}
+	}
+}
+
 // FuzzRead holds that no folder makes the reader panic or hang, and that what it gives is in time order and can be
 // written as a stream.
 func FuzzRead(f *testing.F) {

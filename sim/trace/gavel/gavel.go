@@ -13,21 +13,19 @@
 // with the scale factor and a table of throughputs how many steps a second it takes: a file such as
 // simulation_throughputs.json, by kind of GPU, then by "('ResNet-50 (batch size 64)', 1)", and under
 // null where it has its GPUs to itself. A type that was measured on one GPU alone is as fast on several (Notes count
-// such jobs): the traces made of Philly have some. Gavel moves jobs between kinds of GPU; here all GPUs are of one
-// kind, Options.Worker. The SLO is a multiple of that run time; below 0 there is none. Arrival times
+// such jobs): the traces made of Philly have some. The work of a job is how long it takes on GPUs of the kind Options.Worker.
+// All nodes have that kind, unless Options.Kinds say how many have which: then a job is as fast on each as the table says, against
+// Worker, or the first on which it runs, and kept off those where the table has 0 for it. The SLO is a multiple of the work; below 0 there is none. Arrival times
 // are in seconds. The weight, rounded, becomes the priority. Commands are not read.
 package gavel
 
 import (
 	"bytes"
-	"encoding/json"
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
-	"maps"
 	"math"
-	"slices"
-	"strings"
 
 	"fairlead.dev/fairlead/cluster"
 	"fairlead.dev/fairlead/sim/trace"
@@ -38,7 +36,41 @@ import (
 type Options struct {
 	gpujobs.Options
 	Table  string // the file of throughputs
-	Worker string // the kind of GPU that all nodes have, such as v100
+	Worker string // the kind of GPU that all nodes have, such as v100, and by which work is counted
+	Kinds  []Kind // nodes with several kinds of GPU; nil: all have Worker
+	// Prefer says that jobs prefer nodes on which they are faster (trace.FastFirst), so that policies that honour
+	// preferences go by the table.
+	Prefer bool
+}
+
+// Kind is how many nodes have GPUs of a kind.
+type Kind struct {
+	Name  string
+	Nodes int
+}
+
+// kinds are the names of the kinds of GPU, the one by which work is counted first.
+func (o *Options) kinds() []string {
+	names := []string{o.Worker}
+	for _, k := range o.Kinds {
+		if k.Name != o.Worker {
+			names = append(names, k.Name)
+		}
+	}
+	return names
+}
+
+// nodes are those of several kinds.
+func (o *Options) nodes() (list []trace.Node) {
+	for _, k := range o.Kinds {
+		for range k.Nodes {
+			list = append(list, trace.Node{
+				ID: uint64(len(list) + 1), Capacity: cluster.Vector{o.GPUs * gpujobs.Device},
+				Labels: []cluster.Label{{Key: gpujobs.ModelLabel, Value: k.Name}},
+			})
+		}
+	}
+	return list
 }
 
 // Default is nodes of eight V100, as many as the jobs need.
@@ -62,10 +94,11 @@ func formOf(fields int) form {
 
 // Open reads the whole file, and the table of throughputs.
 func Open(file string, o Options) (*gpujobs.Source, error) {
-	speeds, err := readTable(o.Table, o.Worker)
+	table, err := ReadTable(o.Table, o.kinds()...)
 	if err != nil {
 		return nil, err
 	}
+	o.Given = o.nodes()
 	l := gpujobs.NewList(o.Lenient)
 	lines, err := trace.OpenLines(file, &l.Skips)
 	if err != nil {
@@ -88,7 +121,7 @@ func Open(file string, o Options) (*gpujobs.Source, error) {
 			continue
 		}
 		f := formOf(row.SplitTabs(lines, line, longForm, shortForm))
-		j := readJob(&row, f, l, speeds)
+		j := readJob(&row, f, l, table, &o)
 		if err = row.Err(); err == nil {
 			j.Pods = o.Whole(j.Pods[0])
 			l.Add(j)
@@ -101,30 +134,35 @@ func Open(file string, o Options) (*gpujobs.Source, error) {
 }
 
 // readJob reads a job; its one kind of pods is all of it.
-func readJob(row *trace.Row, f form, l *gpujobs.List, speeds map[string]float64) gpujobs.Job {
+func readJob(row *trace.Row, f form, l *gpujobs.List, table Table, o *Options) gpujobs.Job {
 	scale := gpujobs.Count(row, f.scale, "a scale factor from 1 on", gpujobs.MostGPUs)
 	if scale == 0 {
 		row.Fail(f.scale, "a scale factor from 1 on")
 	}
 	steps := row.Uint(f.steps, "a number of steps", 1<<53)
-	speed, known := speeds[fmt.Sprintf("('%s', %d)", row.Text(f.job), scale)]
-	if !known && scale > 1 {
-		if speed, known = speeds[fmt.Sprintf("('%s', 1)", row.Text(f.job))]; known {
-			l.Remark("jobs are of a type that the table of throughputs does not have with their scale factor, and as fast as with one GPU")
-		}
-	}
-	if !known {
+	of := Setup{string(row.Text(f.job)), scale}
+	as, known := table.Measured(of)
+	switch {
+	case !known:
 		row.Fail(f.job, fmt.Sprintf("a job type that the table of throughputs has with the scale factor %d", scale))
-		speed = 1
+	case as != of:
+		l.Remark("jobs are of a type that the table of throughputs does not have with their scale factor, and as fast as with one GPU")
 	}
-	j := gpujobs.Job{At: gpujobs.Seconds(row, f.arrival, "an arrival time in seconds"), User: l.Text(row, f.job)}
-	seconds := float64(steps) / speed
+	pace := table.Pace(as, o.kinds())
+	seconds := float64(steps) / cmp.Or(pace.PerSecond, 1)
 	if seconds > gpujobs.MostTime.Seconds() {
 		row.Fail(f.steps, "steps that take at most a hundred years")
 		seconds = 0
 	}
 	work := cluster.Time(math.Round(seconds * 1e6))
+	j := gpujobs.Job{At: gpujobs.Seconds(row, f.arrival, "an arrival time in seconds"), User: l.Text(row, f.job)}
 	j.Pods = []gpujobs.Pods{{GPU: scale * gpujobs.Device, Work: work}}
+	if o.Kinds != nil {
+		j.Speeds, j.Pods[0].Model = pace.Speeds, pace.Model
+		if o.Prefer {
+			j.Prefers = trace.FastFirst(pace.Speeds)
+		}
+	}
 	if f.weight > 0 {
 		const half = 500
 		j.Priority = int32(min((row.Decimal(f.weight, "a priority weight", 3, trace.Up)+half)/(2*half), math.MaxInt32))
@@ -146,47 +184,4 @@ func due(row *trace.Row, field int, work cluster.Time) []trace.Due {
 	}
 	within := cluster.Time(math.Ceil(float64(work) / thousand * float64(times)))
 	return []trace.Due{{Within: max(within, 1), Worth: 1}}
-}
-
-// mostTable bounds the file of throughputs; the authors' has 1.2 MB.
-const mostTable = 1 << 25
-
-// readTable reads how many steps a second each type of job takes that has GPUs of the kind to itself.
-func readTable(file, worker string) (map[string]float64, error) {
-	if file == "" {
-		return nil, errors.New("a trace of Gavel says how many steps a job takes, and not how long: name a table of throughputs, such as its simulation_throughputs.json, as table=FILE")
-	}
-	f, name, err := trace.Open(file)
-	if err != nil {
-		return nil, err
-	}
-	defer f.Close() //nolint:errcheck // it was only read
-	wrong := func(want string, err error) error { return &trace.Error{File: name, Want: want, Err: err} }
-	text, err := io.ReadAll(io.LimitReader(f, mostTable+1))
-	switch {
-	case err != nil:
-		return nil, fmt.Errorf("%s: %w", name, err)
-	case len(text) > mostTable:
-		return nil, wrong(fmt.Sprintf("a table of throughputs of at most %d bytes", mostTable), nil)
-	}
-	var table map[string]map[string]struct {
-		Null *float64 `json:"null"`
-	}
-	if err := json.Unmarshal(text, &table); err != nil {
-		return nil, wrong(`a table of throughputs, {"v100": {"('A3C', 1)": {"null": 8.5}}}`, err)
-	}
-	of, known := table[worker]
-	if !known {
-		return nil, wrong(fmt.Sprintf("throughputs of GPUs %s; there are %s", worker, strings.Join(slices.Sorted(maps.Keys(table)), ", ")), nil)
-	}
-	speeds := map[string]float64{}
-	for key, speed := range of {
-		if speed.Null == nil || !(*speed.Null >= 0) {
-			return nil, wrong(fmt.Sprintf("a number of steps a second for %s under null", key), nil)
-		}
-		if *speed.Null > 0 { // else it does not run there
-			speeds[key] = *speed.Null
-		}
-	}
-	return speeds, nil
 }

@@ -81,6 +81,60 @@ func TestRead(t *testing.T) {
 	}
 }
 
+// On nodes of several kinds a job is as fast on each as the table says, and is kept off those on which it does not run.
+func TestKinds(t *testing.T) {
+	const table = `{"v100": {"('A3C', 1)": {"null": 8}, "('LM (batch size 5)', 8)": {"null": 0}}, "p100": {"('A3C', 1)": {"null": 6}, "('LM (batch size 5)', 8)": {"null": 0.5}},
+		"k80": {"('A3C', 1)": {"null": 1e-9}, "('LM (batch size 5)', 8)": {"null": 0.1}}}`
+	o := Default()
+	o.Kinds, o.GPUs = []Kind{{"k80", 1}, {"v100", 2}, {"p100", 0}}, 4
+	model := func(name string) cluster.Label { return cluster.Label{Key: "gpu-model", Value: name} }
+	all, _, err := read(t, good+other, table, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, want := range []string{"k80", "v100", "v100"} {
+		if n := all[i].Node; n.ID != uint64(i+1) || n.Capacity[0] != 4000 || len(n.Labels) != 1 || n.Labels[0] != model(want) {
+			t.Errorf("node %d: %+v, want a %s", i, n, want)
+		}
+	}
+	lm, a3c := all[3].Task, all[5].Task // a gang of two pods, and one
+	if lm.Gang != 2 || lm.Work != 300*cluster.Second || len(lm.Requirements) != 1 || lm.Requirements[0].Value != "k80|p100" {
+		t.Errorf("what does not run on a v100: %+v", lm)
+	}
+	if diff := gocmp.Diff([]trace.Speed{{On: model("k80"), Rate: trace.SpeedUnit}, {On: model("p100"), Rate: 5 * trace.SpeedUnit}}, lm.Speeds); diff != "" {
+		t.Error(diff)
+	}
+	if a3c.Work != 100*cluster.Second || a3c.Requirements != nil || a3c.Prefers != nil {
+		t.Errorf("what runs everywhere: %+v", a3c)
+	}
+	if diff := gocmp.Diff([]trace.Speed{{On: model("v100"), Rate: trace.SpeedUnit}, {On: model("k80"), Rate: 1}, {On: model("p100"), Rate: 750_000}}, a3c.Speeds); diff != "" {
+		t.Error(diff)
+	}
+	o.Prefer = true
+	if all, _, err = read(t, good, table, o); err != nil || gocmp.Diff(trace.FastFirst(a3c.Speeds), all[3].Task.Prefers) != "" || all[3].Task.Prefers == nil {
+		t.Errorf("it prefers %+v, %v", all[3].Task.Prefers, err)
+	}
+	o.Kinds = append(o.Kinds, Kind{"t4", 1})
+	if _, _, err = read(t, good, table, o); err == nil || !strings.Contains(err.Error(), "want throughputs of GPUs t4; there are k80, p100, v100") {
+		t.Errorf("an unknown kind: %v", err)
+	}
+}
+
+// Types are those that run, by how many GPUs they have.
+func TestTypes(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "table.json")
+	if err := os.WriteFile(file, []byte(`{"v100": {"('B', 1)": {"null": 2}, "('A', 1)": {"null": 1}, "('A', 2)": {"null": 2}, "('C', 1)": {"null": 0}}}`), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	table, err := ReadTable(file, "v100")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if one, two := strings.Join(table.Types("v100", 1), " "), strings.Join(table.Types("v100", 2), " "); one != "A B" || two != "A" {
+		t.Errorf("on one GPU %s, on two %s", one, two)
+	}
+}
+
 // What cannot be read is named, or left out and counted.
 func TestBrokenLines(t *testing.T) {
 	for _, c := range []struct{ line, want string }{
@@ -114,6 +168,8 @@ func TestBrokenLines(t *testing.T) {
 		"":                                    "table.json: want a table of throughputs",
 		`{"v100": {"('A3C', 1)": [1]}}`:       "table.json: want a table of throughputs",
 		`{"v100": {"('A3C', 1)": {}}}`:        "table.json: want a number of steps a second for ('A3C', 1) under null",
+		`{"v100": {"A3C": {"null": 1}}}`:      "table.json: want a type of job and a number of GPUs such as ('A3C', 1), and not A3C",
+		`{"v100": {"('A3C', 0)": {}}}`:        "and not ('A3C', 0)",
 		`{"p100": {}, "k80": {}}`:             "table.json: want throughputs of GPUs v100; there are k80, p100",
 		strings.Repeat(" ", mostTable) + "{}": "table.json: want a table of throughputs of at most",
 	} {
@@ -134,10 +190,17 @@ func FuzzRead(f *testing.F) {
 	f.Add("A3C\t\t\t\t\t\t", `{"v100": {"('A3C', 1)": {"null": 0}}}`, true)
 	f.Fuzz(func(t *testing.T, text, table string, lenient bool) {
 		o := Default()
-		o.Lenient, o.Nodes = lenient, 1
+		o.Lenient, o.Nodes, o.Prefer = lenient, 1, true
 		all, _, err := read(t, text, table, o)
-		if err != nil {
+		o.Kinds = []Kind{{"v100", 1}, {"k80", 1}}
+		several, _, err2 := read(t, text, table, o)
+		if err != nil && err2 != nil {
 			return
+		}
+		for _, r := range several {
+			if r.Task.Work < 0 || trace.CheckSpeeds(r.Task.Speeds) != nil {
+				t.Fatalf("on several kinds: %+v", r)
+			}
 		}
 		for i, r := range all {
 			if i > 0 && r.Time < all[i-1].Time || r.Task.Work < 0 || trace.CheckDue(r.Task.Due) != nil {

@@ -63,6 +63,8 @@ type Job struct {
 	User     string
 	Priority int32
 	Due      []trace.Due
+	Speeds   []trace.Speed
+	Prefers  []trace.Preference
 	Pods     []Pods
 	id       uint64
 }
@@ -74,8 +76,11 @@ type Pods struct {
 	CPU, Memory int64
 	Work        cluster.Time
 	Fails       bool
-	Model       string // of its GPUs; empty: any
+	Model       string // of its GPUs, of several with | between them; empty: any
 }
+
+// ModelLabel is the label of nodes that says which model their GPUs are of.
+const ModelLabel = "gpu-model"
 
 // demand is what a pod asks for, as a vector of cpu, memory and gpu.
 func (p *Pods) demand() [3]int64 { return [3]int64{p.CPU, p.Memory, p.GPU} }
@@ -213,6 +218,7 @@ func (l *List) Source(o Options) *Source {
 			s.nodes = s.enough()
 		}
 		s.tooLarge()
+		s.tooWide()
 	}
 	return s
 }
@@ -227,6 +233,7 @@ type Source struct {
 	jobs    []Job
 	start   cluster.Time // of the first job
 	large   int          // jobs of which a pod is larger than a node
+	wide    int          // gangs that are more than all nodes hold
 
 	nodes, given int
 	next         place
@@ -311,19 +318,24 @@ const mostNodes = 1_000_000
 
 // tooLarge counts the jobs of which a pod is larger than a node.
 func (s *Source) tooLarge() {
-	capacity := s.capacity()
 	for i := range s.jobs {
-		if slices.ContainsFunc(s.jobs[i].Pods, func(p Pods) bool {
-			for d, q := range p.demand() {
-				if s.counted[d] && q > capacity[d] {
-					return true
-				}
-			}
-			return false
-		}) {
+		if s.isTooLarge(s.jobs[i].Pods) {
 			s.large++
 		}
 	}
+}
+
+// isTooLarge reports whether one of the pods is larger than a node.
+func (s *Source) isTooLarge(pods []Pods) bool {
+	capacity := s.capacity()
+	return slices.ContainsFunc(pods, func(p Pods) bool {
+		for d, q := range p.demand() {
+			if s.counted[d] && q > capacity[d] {
+				return true
+			}
+		}
+		return false
+	})
 }
 
 // Kinds are cpu and memory, where they count, and gpu.
@@ -386,7 +398,7 @@ func (s *Source) task(j *Job, p *Pods) trace.Task {
 	s.demand = s.vector(s.demand[:0], p.demand())
 	t := trace.Task{
 		Job: j.id, Index: uint32(s.next.index), JobTasks: uint32(pods), Name: j.Name, User: j.User, Priority: j.Priority,
-		Demand: s.demand, Work: p.Work, Fails: p.Fails, Due: j.Due,
+		Demand: s.demand, Work: p.Work, Fails: p.Fails, Due: j.Due, Speeds: j.Speeds, Prefers: j.Prefers,
 	}
 	if pods > 1 {
 		if !s.options.Loose {
@@ -397,13 +409,13 @@ func (s *Source) task(j *Job, p *Pods) trace.Task {
 		}
 	}
 	if p.Model != "" {
-		s.model[0] = cluster.Requirement{Key: "gpu-model", Op: cluster.Equal, Value: p.Model}
+		s.model[0] = cluster.Requirement{Key: ModelLabel, Op: cluster.Equal, Value: p.Model}
 		t.Requirements = s.model[:]
 	}
 	return t
 }
 
-// Notes says which jobs were left out, and which are too large for any node.
+// Notes says which jobs were left out, and which are too large for any node, or for all of them.
 func (s *Source) Notes() []string {
 	var all []string
 	for _, l := range s.omitted {
@@ -414,6 +426,9 @@ func (s *Source) Notes() []string {
 	}
 	if s.large > 0 {
 		all = append(all, fmt.Sprintf("%d jobs ask for more on one node than a node has, and will wait for ever", s.large))
+	}
+	if s.wide > 0 {
+		all = append(all, fmt.Sprintf("%d jobs have pods that begin together and do not fit on %d nodes together, even if these are empty, and will wait for ever; ask for more nodes, or let pods begin one by one", s.wide, s.nodes))
 	}
 	return all
 }

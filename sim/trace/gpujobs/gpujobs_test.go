@@ -1,9 +1,11 @@
 package gpujobs
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
+	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"slices"
@@ -120,6 +122,82 @@ func TestSource(t *testing.T) {
 	if nodes, _ = tasksOf(t, l.Source(o)); nodes != 0 {
 		t.Errorf("%d nodes beside another source", nodes)
 	}
+}
+
+// Gangs that all nodes together do not hold, though what they ask for is less than these have, are said.
+func TestTooWide(t *testing.T) {
+	o := Options{GPUs: 8}
+	l := NewList(false)
+	l.Add(Job{Name: "fives", Pods: o.Whole(Pods{GPU: 20 * Device, Count: 4, Work: 5})})      // 20 GPUs: three nodes
+	l.Add(Job{Name: "wide", Pods: []Pods{{Count: 1, GPU: 9 * Device}, {Count: 99, GPU: 1}}}) // too large, and said so
+	l.Add(Job{Name: "shares", Pods: []Pods{{Count: 25, GPU: 600}}})                          // a device each
+	for _, tc := range []struct {
+		nodes int
+		loose bool
+		want  string
+	}{
+		{0, false, "2 jobs have pods that begin together and do not fit on 3 nodes together"},
+		{3, false, "2 jobs have pods"},
+		{4, false, ""},
+		{3, true, ""},
+	} {
+		o.Nodes, o.Loose = tc.nodes, tc.loose
+		notes := l.Source(o).Notes()
+		said := ""
+		if len(notes) > 1 {
+			said = notes[1]
+		}
+		if len(notes) == 0 || !strings.HasPrefix(said, tc.want) || tc.want == "" && said != "" {
+			t.Errorf("%d nodes, loose %v: %q, want %q", tc.nodes, tc.loose, notes, tc.want)
+		}
+	}
+}
+
+// Whether nodes hold pods is the same as placing them one by one says, the largest first.
+func TestHolds(t *testing.T) {
+	chance := rand.New(rand.NewPCG(1, 2))
+	held := 0
+	for i := range 2000 {
+		s := &Source{options: Options{GPUs: 8, Cores: 16 * Core}, nodes: 1 + chance.IntN(5), counted: [3]bool{true, false, true}}
+		var pods []Pods
+		for range 1 + chance.IntN(3) {
+			pods = append(pods, Pods{Count: 1 + chance.Int64N(6), GPU: chance.Int64N(9) * Device, CPU: chance.Int64N(9) * Core})
+		}
+		got, want := s.holds(pods), oneByOne(s, pods)
+		if got != want {
+			t.Fatalf("%d: %v on %d nodes: %v, one by one %v", i, pods, s.nodes, got, want)
+		}
+		if got {
+			held++
+		}
+	}
+	if held < 200 || held > 1800 {
+		t.Errorf("%d of 2000 were held", held)
+	}
+}
+
+// oneByOne places pod after pod on the first node that has room.
+func oneByOne(s *Source, pods []Pods) bool {
+	share := func(p Pods) float64 {
+		return max(float64(p.GPU)/float64(8*Device), float64(p.CPU)/float64(16*Core))
+	}
+	pods = slices.Clone(pods)
+	slices.SortStableFunc(pods, func(a, b Pods) int { return cmp.Compare(share(b), share(a)) })
+	free := make([][2]int64, s.nodes)
+	for i := range free {
+		free[i] = [2]int64{8 * Device, 16 * Core}
+	}
+	for _, p := range pods {
+		for range p.Count {
+			at := slices.IndexFunc(free, func(f [2]int64) bool { return f[0] >= p.GPU && f[1] >= p.CPU })
+			if at < 0 {
+				return false
+			}
+			free[at][0] -= p.GPU
+			free[at][1] -= p.CPU
+		}
+	}
+	return true
 }
 
 // A job of a million pods is given out pod by pod, and not held.

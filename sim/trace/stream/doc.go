@@ -84,6 +84,9 @@
 //	           and not 0; those that a node meets add up
 //	work       how long the task runs, in microseconds; omitted: it never ends. With a
 //	           max, with one unit of the first kind that is a range: 9 take a ninth
+//	speeds     how fast it works on nodes with a label, in millionths: on nodes with gpu-model=k80
+//	           for five times as long with [["gpu-model", "k80", 200000]], and on others for as long
+//	           as work says. All are of one key, each value once, from 1 to 10^9; may be omitted
 //	fails      it ends by failing
 //	on         the node on which the task runs when it is submitted
 //	together   all tasks of the job want to stand on one node; the job's first
@@ -134,7 +137,7 @@
 //
 // Names that are not listed are errors. Text is UTF-8. The version changes when
 // a name is added, goes or changes its meaning, as old readers reject new
-// names. Older versions are still read: version 6 has no due; version 5 no gang, prefer, service, owner, pinned, foreign, unowned, never_preempts,
+// names. Older versions are still read: version 6 has no due and speeds; version 5 no gang, prefer, service, owner, pinned, foreign, unowned, never_preempts,
 // gate, budget, budgets and unready; version 4 no
 // tags, long_running, constrain and release; version 3 no tier, promise and max either;
 // version 2 has no groups, usage, together and input either; version 1 no devices,

@@ -47,7 +47,7 @@ func fields() []field {
 		{parquet.Integer, "task job_tasks class priority per_node work gang tier weight least"},
 		{parquet.Text, "name user promise owner foreign gate"},
 		{parquet.Flag, "fails together long_running service unready pinned unowned never_preempts hard arriving frees_unready"},
-		{parquet.JSON, "labels groups require prefer input tags budgets due any"},
+		{parquet.JSON, "labels groups require prefer input tags budgets due speeds any"},
 	} {
 		for name := range strings.FieldsSeq(of.names) {
 			list = append(list, field{name, of.kind})

@@ -544,6 +544,8 @@ func (r *Reader) where(t *trace.Task, field []byte) {
 		t.Unready = s.bool()
 	case "due":
 		t.Due = readDue(s)
+	case "speeds":
+		t.Speeds = readSpeeds(r)
 	default:
 		whose(r, t, field)
 	}
@@ -566,6 +568,27 @@ func readDue(s *scanner) (due []trace.Due) {
 	return due
 }
 
+// readSpeeds reads how fast a task works on nodes with labels.
+func readSpeeds(r *Reader) (speeds []trace.Speed) {
+	const want = "a speed [key, value, millionths]"
+	s := &r.scan
+	for more := s.open('[', "a list of speeds"); more && len(speeds) <= trace.MostSpeeds; more = s.more(']') {
+		s.take('[', want)
+		var one trace.Speed
+		one.On.Key = r.text(s.string("the key of a label"))
+		s.take(',', "a comma")
+		one.On.Value = r.text(s.string("the value of a label"))
+		s.take(',', "a comma")
+		one.Rate = int64(s.uint("a speed in millionths, from 1 to 10^9", trace.MostSpeed))
+		s.take(']', "]")
+		speeds = append(speeds, one)
+	}
+	if err := trace.CheckSpeeds(speeds); err != nil {
+		s.fail("speeds by values of one label, each once, at most " + strconv.Itoa(trace.MostSpeeds) + ", in what ends here: " + err.Error())
+	}
+	return speeds
+}
+
 // whose takes a field of a task that says who has made it, who places it, and what it may do.
 func whose(r *Reader, t *trace.Task, field []byte) {
 	s := &r.scan
@@ -584,7 +607,7 @@ func whose(r *Reader, t *trace.Task, field []byte) {
 		t.Gate = r.text(s.string("what keeps the task from being placed"))
 	default:
 		s.failName("a field of submit", field,
-			"job", "task", "job_tasks", "user", "class", "promise", "priority", "demand", "max", "per_node", "name", "require", "prefer", "work", "fails", "on", "together", "gang", "input", "tags", "long_running", "service", "budgets", "unready", "due", "owner", "pinned", "foreign", "unowned", "never_preempts", "gate")
+			"job", "task", "job_tasks", "user", "class", "promise", "priority", "demand", "max", "per_node", "name", "require", "prefer", "work", "speeds", "fails", "on", "together", "gang", "input", "tags", "long_running", "service", "budgets", "unready", "due", "owner", "pinned", "foreign", "unowned", "never_preempts", "gate")
 	}
 }
 

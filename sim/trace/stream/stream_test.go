@@ -72,7 +72,7 @@ func TestRead(t *testing.T) {
 	text := head + `{"t":0,"add":{"node":1,"name":"n1","capacity":{"memory":8,"cpu":4000},"labels":{"zone":"a","rack":"r\u0031"},"groups":{"upgrade":"u","rack":"r1"},"tier":3}}
 { "t" : 0 , "submit" : {"job":7,"task":0,"job_tasks":3,"user":"ann","class":2,"priority":-9,"demand":{"cpu":500},
 "x":0}}
-{"t":1,"submit":{"job":7,"task":1,"job_tasks":3,"user":"ann","class":2,"promise":"gold","priority":-9,"demand":{"cpu":500},"max":{"memory":7},"per_node":2,"name":"web/a","require":[["a=","!=","b"],["v",">","3"]],"prefer":[{"weight":50,"require":[["v","=","4"]]},{"require":[["w","<","1"],["v","=","5"]],"weight":-100}],"work":60,"fails":true,"on":1,"together":true,"gang":2,"due":[[30,10],[60,10],[61,0]],"input":[[64,1,0,18446744073709551615],[5,7],[0]],"tags":["web","app:a"],"long_running":true,"budgets":["y","x"],"unready":true,"owner":"web","pinned":true,"foreign":"volcano","unowned":true,"never_preempts":true,"gate":"quota"}}
+{"t":1,"submit":{"job":7,"task":1,"job_tasks":3,"user":"ann","class":2,"promise":"gold","priority":-9,"demand":{"cpu":500},"max":{"memory":7},"per_node":2,"name":"web/a","require":[["a=","!=","b"],["v",">","3"]],"prefer":[{"weight":50,"require":[["v","=","4"]]},{"require":[["w","<","1"],["v","=","5"]],"weight":-100}],"work":60,"speeds":[["gpu","k80",200000],["gpu","p\u0031",1000000000]],"fails":true,"on":1,"together":true,"gang":2,"due":[[30,10],[60,10],[61,0]],"input":[[64,1,0,18446744073709551615],[5,7],[0]],"tags":["web","app:a"],"long_running":true,"budgets":["y","x"],"unready":true,"owner":"web","pinned":true,"foreign":"volcano","unowned":true,"never_preempts":true,"gate":"quota"}}
 {"t":1,"constrain":{"name":"c","owner":"a","any":[[{"subject":["b","a"],"target":["b"],"min":1,"group":"rack"},{"target":["c"],"max":0,"group":"node"}],[{"subject":["a"],"target":["a"],"max":3,"group":"node","self_counted":true}]]}}
 {"t":1,"release":{"name":"c"}}
 {"t":1,"budget":{"name":"x","least":2,"frees_unready":true}}
@@ -93,7 +93,7 @@ func TestRead(t *testing.T) {
 				{Weight: 50, Requirements: []cluster.Requirement{{Key: "v", Op: cluster.Equal, Value: "4"}}},
 				{Weight: -100, Requirements: []cluster.Requirement{{Key: "w", Op: cluster.Less, Value: "1"}, {Key: "v", Op: cluster.Equal, Value: "5"}}},
 			},
-			Work: 60, Fails: true, Running: true, OnNode: 1, Together: true, Gang: 2, Due: []trace.Due{{Within: 30, Worth: 10}, {Within: 60, Worth: 10}, {Within: 61}},
+			Work: 60, Speeds: []trace.Speed{{On: cluster.Label{Key: "gpu", Value: "k80"}, Rate: 200_000}, {On: cluster.Label{Key: "gpu", Value: "p1"}, Rate: trace.MostSpeed}}, Fails: true, Running: true, OnNode: 1, Together: true, Gang: 2, Due: []trace.Due{{Within: 30, Worth: 10}, {Within: 60, Worth: 10}, {Within: 61}},
 			Input: []trace.Block{{Bytes: 64, Replicas: []uint64{1, 0, 1<<64 - 1}}, {Bytes: 5, Replicas: []uint64{7}}, {Replicas: []uint64{}}},
 			Tags:  []string{"app:a", "web"}, LongRunning: true, Budgets: []string{"x", "y"}, Unready: true,
 			Owner: "web", Pinned: true, Foreign: "volcano", Unowned: true, NeverPreempts: true, Gate: "quota",
@@ -154,6 +154,10 @@ func TestBroken(t *testing.T) {
 		{head + `{"t":5,"submit":{"job":1,"task":0,"demand":{},"due":[[0,1]]}}`, "want moments that are later and later"},
 		{head + `{"t":5,"submit":{"job":1,"task":0,"demand":{},"due":[` + strings.Repeat("[1,0],", 100) + `[2,0]]}}`, "want moments that are later and later"},
 		{head + `{"t":5,"submit":{"job":1,"task":0,"demand":{},"due":[[5]]}}`, "want a comma"},
+		{head + `{"t":5,"submit":{"job":1,"task":0,"demand":{},"speeds":[["gpu","k80"]]}}`, "want a comma"},
+		{head + `{"t":5,"submit":{"job":1,"task":0,"demand":{},"speeds":[["gpu","k80",0]]}}`, "the speed 0 with gpu=k80, want 1 to 1000000000"},
+		{head + `{"t":5,"submit":{"job":1,"task":0,"demand":{},"speeds":[["gpu","k80",1],["disk","k80",1]]}}`, "want one key"},
+		{head + `{"t":5,"submit":{"job":1,"task":0,"demand":{},"speeds":[` + strings.Repeat(`["a","b",1],`, 100) + `["a","c",1]]}}`, "at most 64, in what ends here: 65 speeds"},
 		{head + `{"t":5,"submit":{"job":1,"task":0,"demand":{},"apart":true}}`, `t.jsonl:2:47: want a field of submit; since version 2, apart is per_node 1, got`},
 		{head + `{"t":5,"change":{"node":1,"capcity":{}}}`, `t.jsonl:2:27: want a field of a node, got "capcity"; did you mean capacity?`},
 		{head + `{"t":5,"lose":{"nodes":1}}`, `t.jsonl:2:16: want a field of lose, got "nodes"; did you mean node?`},
@@ -271,6 +275,9 @@ func randomRecords(rng *rand.Rand, n int) []trace.Record {
 			}
 			if rng.IntN(2) == 0 {
 				r.Task.Running, r.Task.OnNode = true, rng.Uint64N(2)
+			}
+			for at := range rng.IntN(4) {
+				r.Task.Speeds = append(r.Task.Speeds, trace.Speed{On: cluster.Label{Key: "größe", Value: []string{"=<>&", `"`, "ß"}[at]}, Rate: 1 + rng.Int64N(trace.MostSpeed)})
 			}
 			for at := range rng.IntN(3) {
 				r.Task.Due = append(r.Task.Due, trace.Due{Within: cluster.Time(1 + at), Worth: int64(9 - at)})

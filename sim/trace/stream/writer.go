@@ -255,11 +255,8 @@ func (w *Writer) task(t *trace.Task) error {
 	if err := w.prefers(t); err != nil {
 		return err
 	}
-	if t.Work < 0 {
-		return fmt.Errorf("trace stream: job %d task %d has work %d", t.Job, t.Index, int64(t.Work))
-	}
-	if t.Work != cluster.Never {
-		w.int("work", int64(t.Work))
+	if err := w.work(t); err != nil {
+		return err
 	}
 	if t.Fails {
 		w.flag("fails")
@@ -309,6 +306,32 @@ func ofJob(w *Writer, t *trace.Task) error {
 		w.open("", '[')
 		w.int("", int64(d.Within))
 		w.int("", d.Worth)
+		w.close(']')
+	}
+	w.close(']')
+	return nil
+}
+
+// work writes how long the task works, and on which nodes faster or slower.
+func (w *Writer) work(t *trace.Task) error {
+	if t.Work < 0 {
+		return fmt.Errorf("trace stream: job %d task %d has work %d", t.Job, t.Index, int64(t.Work))
+	}
+	if t.Work != cluster.Never {
+		w.int("work", int64(t.Work))
+	}
+	if len(t.Speeds) == 0 {
+		return nil
+	}
+	if err := trace.CheckSpeeds(t.Speeds); err != nil {
+		return fmt.Errorf("trace stream: job %d task %d has %w", t.Job, t.Index, err)
+	}
+	w.open("speeds", '[')
+	for _, s := range t.Speeds {
+		w.open("", '[')
+		w.string("", s.On.Key)
+		w.string("", s.On.Value)
+		w.int("", s.Rate)
 		w.close(']')
 	}
 	w.close(']')
