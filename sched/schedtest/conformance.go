@@ -2,6 +2,7 @@ package schedtest
 
 import (
 	"fmt"
+	"hash/crc32"
 	"os"
 	"slices"
 	"testing"
@@ -38,20 +39,20 @@ import (
 //   - no decision leaves a gang with fewer tasks than its number and more than it had before, though none of it
 //     was told to leave.
 //
-// It tries two seeds, one with -short, and 60 with FAIRLEAD_LONG set.
+// It tries two seeds, others for each name of a test, so that all policies together meet many worlds; one with -short, and 60 with FAIRLEAD_LONG set.
 func Conformance(t *testing.T, newPolicy func(seed uint64) sched.Policy) {
 	t.Helper()
-	seeds := uint64(2)
+	first, seeds := uint64(crc32.ChecksumIEEE([]byte(t.Name()))%6), uint64(2)
 	switch {
 	case os.Getenv("FAIRLEAD_LONG") != "":
-		seeds = 60
+		first, seeds = 0, 60
 	case testing.Short():
 		seeds = 1
 	}
 	if err := keepCompany(newPolicy); err != nil {
 		t.Fatal(err)
 	}
-	for seed := range seeds {
+	for seed := first; seed < first+seeds; seed++ {
 		if err := conform(newPolicy, seed, nil); err != nil {
 			t.Fatalf("seed %d: %v", seed, err)
 		}
