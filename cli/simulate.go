@@ -16,7 +16,6 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"fairlead.dev/fairlead/class"
 	"fairlead.dev/fairlead/cluster"
 	"fairlead.dev/fairlead/ilp"
 	"fairlead.dev/fairlead/policies"
@@ -422,19 +421,16 @@ func (f *files) named() []named {
 // checkFiles says whether an output, of any run, would replace what is read or an output
 // of another flag. Who named what is read says the flag, or the spec.
 func (s *simulation) checkFiles(flags *pflag.FlagSet) error {
-	spec := &s.Spec
-	from := s.Sources
-	inputs := []named{{"beside", from.Beside.File()}, {"cluster", from.Cluster.File()}, {"workload", from.Workload.File()}, {"overheads", spec.World.Overheads.File}}
-	if !slices.Contains(class.PresetNames(), spec.Classes) {
-		inputs = append(inputs, named{"classes", spec.Classes})
+	spec := flags.Lookup("spec").Value.String()
+	inputs := []named{{"spec", spec}}
+	for _, input := range s.Named() {
+		switch {
+		case flags.Changed(input.Field):
+			inputs = append(inputs, named{input.Field, input.File})
+		case spec != "":
+			inputs = append(inputs, named{"spec", input.File})
+		} // else another flag says it, as --workload does for --cluster
 	}
-	inputs = slices.DeleteFunc(inputs, func(n named) bool { return !flags.Changed(n.flag) && flags.Lookup("spec").Value.String() == "" })
-	for i := range inputs {
-		if !flags.Changed(inputs[i].flag) {
-			inputs[i].flag = "spec"
-		}
-	}
-	inputs = append(inputs, named{"spec", flags.Lookup("spec").Value.String()})
 	var outputs []named
 	for _, o := range s.named() {
 		outputs = append(outputs, o)

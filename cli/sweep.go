@@ -143,6 +143,9 @@ func (f *sweepFlags) prepare(ctx context.Context, c *cobra.Command, path string)
 	if err != nil {
 		return nil, fmt.Errorf("--dir: %w", err)
 	}
+	if w.table != "" && f.list {
+		return nil, errors.New("--table: --list does no run, and there is nothing to write; leave one of them out")
+	}
 	if w.table != "" && w.shard.Of > 1 {
 		return nil, errors.New("--table: a shard is a part of the runs; give it to 'fairlead sweep merge', which has all")
 	}

@@ -38,12 +38,32 @@ func checkTable(path string, inputs []string, flag string, stores ...sweep.Store
 			for _, name := range []string{sweep.ListFile, sweep.SetFile} {
 				written = append(written, named{flag, filepath.Join(folder.Dir, name)})
 			}
+			if inRuns(path, folder) {
+				return fmt.Errorf("--table: %s lies among what --%s keeps of each run; name a file elsewhere", path, flag)
+			}
 		}
 	}
 	if missing != nil {
 		return fmt.Errorf("--table: %w", missing)
 	}
 	return checkOutputs(read, append(written, named{"table", path}))
+}
+
+// inRuns reports whether a path lies in the folder of kept results, by its name or by where links of it lead, if that folder is there or not.
+func inRuns(path string, store sweep.Folder) bool {
+	runs := filepath.Join(store.Dir, sweep.RunsFolder)
+	if rel, err := filepath.Rel(runs, filepath.Clean(path)); err == nil && filepath.IsLocal(rel) {
+		return true
+	}
+	folder, err := os.Stat(runs)
+	if err != nil {
+		return false
+	}
+	actual, err := actualPath(path)
+	if err == nil {
+		actual, err = filepath.Abs(actual)
+	}
+	return err == nil && within(actual, folder)
 }
 
 // writeTable writes the set that a store has as a table to a file; an empty path is none.

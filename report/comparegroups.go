@@ -61,7 +61,8 @@ func attributes() []attribute {
 		text("usage", func(s *Setup) string { return s.Usage }),
 		text("classes_table", func(s *Setup) string { return cmp.Or(s.Classes, "google") }),
 		text("tiers", func(s *Setup) string { return s.Tiers }),
-		text("power", func(s *Setup) string { return s.Power }),
+		text("power_table", func(s *Setup) string { return s.Power }),
+		text("node_prices", func(s *Setup) string { return s.NodePrices }),
 		text("faults", func(s *Setup) string { return s.Faults }),
 		{"file", func(e *Experiment) string { return e.File }},
 	}...)

@@ -149,8 +149,11 @@ type Setup struct {
 	// Tiers says how nodes got the tiers that their source does not give: "5/5/5".
 	Classes string `json:"classes_table,omitempty"`
 	Tiers   string `json:"tiers,omitempty"`
-	// Power is the table of hardware by which it was measured what nodes drew, and when they were switched off, as in the flag.
-	Power string `json:"power,omitempty"`
+	// Power is the table of hardware by which it was measured what nodes drew, a file with a hash of what it says, and when they
+	// were switched off: "machines.yaml#1a2b3c4d,off-after=10m".
+	Power string `json:"power_table,omitempty"`
+	// NodePrices are those of an hour of a node, as in the flag: "provider=aws:0.192,other:0.1".
+	NodePrices string `json:"node_prices,omitempty"`
 	// Faults are what went wrong in the world: "none", "hostile" or a list.
 	Faults string `json:"faults,omitempty"`
 }

@@ -46,6 +46,7 @@ func writeTable(text *bytes.Buffer, runs []Run) {
 	writeUnserved(text, groups, labels)
 	writeConstraints(text, groups, labels)
 	writePower(text, groups, labels)
+	writeNodeCosts(text, groups, labels)
 	writeOverfull(text, slices.Concat(groups...), labels)
 	writePending(text, slices.Concat(groups...), labels)
 }

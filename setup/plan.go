@@ -85,20 +85,37 @@ func (s *Spec) Plan(known policies.List) (*Plan, error) {
 	return p.Plan, nil
 }
 
-// Inputs are the files and folders that its runs read, each once, in an order that is always the same.
-func (p *Plan) Inputs() []string {
-	var of []string
-	for _, s := range []URL{p.Sources.Cluster, p.Sources.Workload, p.Sources.Beside} {
-		of = append(of, s.File(), throughputs(s))
+// Input is a file or a folder that runs read, and the field of the spec that names it, such as workload.
+type Input struct{ Field, File string }
+
+// Named are the files and folders that its runs read, by the fields that name them, in an order that is always the same. What two
+// fields name is there twice.
+func (p *Plan) Named() []Input {
+	var of []Input
+	add := func(field string, files ...string) {
+		for _, file := range files {
+			if file != "" {
+				of = append(of, Input{field, file})
+			}
+		}
 	}
-	of = append(of, p.Spec.World.Overheads.File, powerInput(p.Spec.World.Power))
+	add("cluster", p.Sources.Cluster.File(), throughputs(p.Sources.Cluster))
+	add("workload", p.Sources.Workload.File(), throughputs(p.Sources.Workload))
+	add("beside", p.Sources.Beside.File(), throughputs(p.Sources.Beside))
+	add("overheads", p.Spec.World.Overheads.File)
+	add("power", powerInput(p.Spec.World.Power))
 	if !slices.Contains(class.PresetNames(), p.Spec.Classes) {
-		of = append(of, p.Spec.Classes)
+		add("classes", p.Spec.Classes)
 	}
+	return of
+}
+
+// Inputs are the files and folders that its runs read, each once.
+func (p *Plan) Inputs() []string {
 	var files []string
-	for _, file := range of {
-		if file != "" && !slices.Contains(files, file) {
-			files = append(files, file)
+	for _, input := range p.Named() {
+		if !slices.Contains(files, input.File) {
+			files = append(files, input.File)
 		}
 	}
 	return files
@@ -259,7 +276,8 @@ func (p *Plan) setup() report.Setup {
 	setup := report.Setup{
 		Cluster: p.Sources.Cluster.Text, Workload: p.Sources.TasksFrom(), Data: p.data.Text, Speedup: report.Number(s.Source.Speedup),
 		Overcommit: overcommit(p.config.Overcommit), Initial: s.World.Initial, Overheads: s.World.Overheads.String(), EvictedWork: s.World.EvictedWork,
-		PlannerTime: s.Limits.PlannerTime, Usage: s.World.Usage.String(), Classes: classes, Tiers: s.World.Tiers, Power: s.World.Power, Faults: s.World.Faults.String(),
+		PlannerTime: s.Limits.PlannerTime, Usage: s.World.Usage.String(), Classes: classes, Tiers: s.World.Tiers, Power: powerTitle(s.World.Power, p.config.World.Power),
+		NodePrices: s.World.NodePrices, Faults: s.World.Faults.String(),
 	}
 	setup.Certain = p.Sources.certain() && s.World.Faults == (Faults{}) && s.World.Usage == (Usage{})
 	if s.LongRunning != nil {

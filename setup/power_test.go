@@ -4,10 +4,12 @@ import (
 	"os"
 	"path/filepath"
 	"reflect"
+	"regexp"
 	"strings"
 	"testing"
 
 	"fairlead.dev/fairlead/cluster"
+	"fairlead.dev/fairlead/policies"
 	"fairlead.dev/fairlead/queue/power"
 	"fairlead.dev/fairlead/sched/keeper"
 )
@@ -76,6 +78,37 @@ func TestPowerTableOfAFile(t *testing.T) {
 	}
 	if got := powerInput("openb"); got != "" {
 		t.Errorf("openb is read from %q", got)
+	}
+}
+
+// TestPowerTitle: a file is named with a hash of what its table says, and not of how that is written.
+func TestPowerTitle(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "machines.yaml")
+	title := func(text string) string {
+		t.Helper()
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		spec := Default()
+		spec.World.Power = path + ",off-after=5m"
+		plan, err := spec.Plan(policies.All())
+		if err != nil {
+			t.Fatal(err)
+		}
+		return strings.TrimPrefix(plan.config.Setup.Power, path)
+	}
+	is := title(machines)
+	if !regexp.MustCompile("^#[0-9a-f]{8},off-after=5m$").MatchString(is) {
+		t.Errorf("it is called %s, want # and eight digits, and its options", is)
+	}
+	if same := title("# The same.\n" + machines); same != is {
+		t.Errorf("the same table is called %s and %s", is, same)
+	}
+	if other := title(strings.Replace(machines, "off: 9", "off: 8", 1)); other == is {
+		t.Errorf("two tables are called %s", other)
+	}
+	if got := powerTitle("openb,off-after=5m", power.Openb()); got != "openb,off-after=5m" {
+		t.Errorf("a table that has a name is called %s", got)
 	}
 }
 

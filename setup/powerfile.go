@@ -1,6 +1,8 @@
 package setup
 
 import (
+	"crypto/sha256"
+	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
@@ -66,6 +68,21 @@ func readPowerTable(name string, text []byte) (power.Table, error) {
 		in.Complain(top, "has no hardware; give a list of rows, such as {cores: 24, socket: {idle: 20, full: 165}}")
 	}
 	return table, in.Err()
+}
+
+// powerTitle is what results call what --power says: the name of a file has behind it a hash of what its table says, as files
+// change and keep theirs.
+func powerTitle(text string, table power.Table) string {
+	file := powerInput(text)
+	if file == "" {
+		return text
+	}
+	said, err := json.Marshal(table)
+	if err != nil {
+		return text
+	}
+	sum := sha256.Sum256(said)
+	return fmt.Sprintf("%s#%x%s", file, sum[:4], strings.TrimPrefix(text, file))
 }
 
 // powerReader complains of a table.

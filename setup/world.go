@@ -142,6 +142,7 @@ func parseTiers(text string) ([]int, error) {
 // Bounds of prices.
 const (
 	priceUnits = 1_000_000 // in 1 of a price
+	mostPrice  = 100_000
 	mostPrices = 64
 )
 
@@ -159,8 +160,8 @@ func parsePrices(text string) ([]sim.Price, error) {
 		}
 		which := strings.TrimSpace(part[:at])
 		hour, err := strconv.ParseFloat(strings.TrimSpace(part[at+1:]), 64)
-		if err != nil || !(hour*priceUnits >= 1 && hour < 1e5) {
-			return nil, fmt.Errorf("%q, want the price of an hour behind the last colon, from 0.000001 to 100000", part)
+		if err != nil || !(hour == 0 || hour*priceUnits >= 1 && hour <= mostPrice) {
+			return nil, fmt.Errorf("%q, want the price of an hour behind the last colon, 0 or from 0.000001 to %d", part, mostPrice)
 		}
 		price := sim.Price{Hour: int64(math.Round(hour * priceUnits))}
 		if which != "other" {

@@ -40,15 +40,13 @@ func (t *task) with(grant cluster.Vector) cluster.Vector {
 // takes is what the present run takes.
 func (t *task) takes() room { return room{t.with(t.grant), t.devices} }
 
-// rate is the effort of the task's present run in a µs, and how much of it is one unit of work. What is beyond an int64, of
-// petabytes at many times the speed, counts as the largest.
-func (b *nodes) rate(t *task) (amount, unit int64) {
-	amount, unit = b.granted(t)
-	if t.speeds != nil {
-		amount, _ = wide.Product(amount, t.pace).Over(1)
-		unit, _ = wide.Product(unit, trace.SpeedUnit).Over(1)
+// speed is how fast the task's present run is, and how much of that is speed one. The effort of a run in a µs is what it has been
+// granted times its speed, which an int64 does not hold: 10 TB in bytes are beyond that at speed one already.
+func (t *task) speed() (pace, one int64) {
+	if t.speeds == nil {
+		return 1, 1
 	}
-	return amount, unit
+	return t.pace, trace.SpeedUnit
 }
 
 // granted is what the present run takes of what makes its task faster, and how much of that is one unit.
@@ -63,19 +61,21 @@ func (b *nodes) granted(t *task) (amount, unit int64) {
 
 // progress adds what the present run has done since it began to work as it does now.
 func (r *runs) progress(t *task) {
-	amount, _ := r.nodes.rate(t)
-	t.done = t.done.Plus(wide.Product(amount, int64(r.kernel.now-t.began)))
+	amount, _ := r.nodes.granted(t)
+	pace, _ := t.speed()
+	t.done = t.done.Plus(wide.Product(amount, pace).Times(int64(r.kernel.now - t.began)))
 }
 
 // aim sets the end of a run that works from now on with what it takes now.
 func (r *runs) aim(row cluster.TaskID) {
 	t := &r.tasks.list[row]
 	t.began, t.ends = r.kernel.now, cluster.Never
-	amount, unit := r.nodes.rate(t)
+	amount, unit := r.nodes.granted(t)
+	pace, one := t.speed()
 	if t.work == cluster.Never || amount == 0 {
 		return
 	}
-	if left := cluster.Time(wide.Product(unit, int64(t.work)).Minus(t.done).OverUp(amount)); left < cluster.Never-r.kernel.now {
+	if left := cluster.Time(wide.Product(unit, one).Times(int64(t.work)).Minus(t.done).OverUp(amount, pace)); left < cluster.Never-r.kernel.now {
 		t.ends = r.kernel.now + left
 		r.kernel.set(timer{at: t.ends, kind: runEnds, task: row, attempt: t.attempt, elastic: t.most != nil})
 	}

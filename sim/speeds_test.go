@@ -87,6 +87,35 @@ func TestSpeedsMultiplyWithCores(t *testing.T) {
 	}
 }
 
+// What is granted times the speed may be more than 64 bits hold: with 2 TB, in bytes, at ten times the speed a task takes a
+// 20,000th of its time with a GB, wherever that changes on the way.
+func TestSpeedsOfTerabytes(t *testing.T) {
+	const gb, tb = 1_000_000_000, 1_000_000_000_000
+	for _, c := range []struct {
+		granted, speed int64
+		resizes        []resizing
+		want           cluster.Time
+	}{
+		{2 * tb, 10 * trace.SpeedUnit, nil, 15 * cluster.Second},
+		{30 * tb, trace.SpeedUnit, nil, 10 * cluster.Second},
+		{30 * tb, trace.MostSpeed, nil, 10 * cluster.Millisecond},
+		{2 * tb, 10 * trace.SpeedUnit, []resizing{{5 * cluster.Second, 1, cluster.Vector{20 * tb}}}, 6 * cluster.Second},
+		{gb, trace.SpeedUnit, nil, 300_000 * cluster.Second},
+	} {
+		l := &list{kinds: []cluster.Kind{{Name: "memory", Unit: "GB", PerUnit: gb}}, records: []trace.Record{
+			{What: trace.NodeAdded, Node: trace.Node{ID: 1, Capacity: cluster.Vector{cluster.MaxQuantity}, Labels: []cluster.Label{gpu("k80")}}},
+			{What: trace.TaskSubmitted, Task: trace.Task{
+				JobTasks: 1, Demand: cluster.Vector{gb}, Max: cluster.Vector{cluster.MaxQuantity}, Work: 300_000 * cluster.Second,
+				Speeds: []trace.Speed{{On: gpu("k80"), Rate: c.speed}},
+			}},
+		}}
+		policy := &grantor{grants: map[cluster.Seq]cluster.Vector{1: {c.granted}}, resizes: c.resizes}
+		if got, err := endOf(l, World{}, policy); err != nil || got != c.want {
+			t.Errorf("%d bytes at speed %d: it ends at %v, %v, want %v", c.granted, c.speed, got, err, c.want)
+		}
+	}
+}
+
 // losses is nodes that go, one after the other; the task is on the first that is there, and so moves to the next each time.
 func losses(speeds []trace.Speed, at []cluster.Time, models []string) *list {
 	l := training(speeds, models...)

@@ -16,11 +16,11 @@ import (
 // This file is what is kept of one run: a file that says by itself whether it is whole, as it was written by a process
 // that may have been killed, on a machine that may have stopped.
 
-// Folder of the files of runs.
-const runsFolder = "runs/"
+// RunsFolder is the folder of the files of runs.
+const RunsFolder = "runs/"
 
 // File is the name of the file of the run.
-func (r *Run) File() string { return runsFolder + r.Key + ".json" }
+func (r *Run) File() string { return RunsFolder + r.Key + ".json" }
 
 // kept is what the file of a run holds.
 type kept struct {
@@ -91,7 +91,7 @@ func (r *Run) Result(ctx context.Context, from Store) ([]byte, error) {
 // Todo are the runs of a shard, by their place in the list, of which no result is kept; said is told of those that are
 // damaged.
 func (l *List) Todo(ctx context.Context, in Store, of Shard, said func(error)) ([]int, error) {
-	names, err := in.List(ctx, runsFolder)
+	names, err := in.List(ctx, RunsFolder)
 	if err != nil {
 		return nil, err
 	}

@@ -49,13 +49,35 @@ func (a Number) Over(by int64) (quotient int64, rest bool) {
 	return int64(q), r > 0
 }
 
-// OverUp is Over, rounded up.
-func (a Number) OverUp(by int64) int64 {
-	quotient, rest := a.Over(by)
-	if rest {
-		quotient++
+// Times is the number times another one, which is at least 0, and the largest number where that is more.
+func (a Number) Times(by int64) Number {
+	over, high := bits.Mul64(a.high, uint64(by))
+	carry, low := bits.Mul64(a.low, uint64(by))
+	high, more := bits.Add64(high, carry, 0)
+	if over > 0 || more > 0 {
+		return Number{math.MaxUint64, math.MaxUint64}
 	}
-	return quotient
+	return Number{high, low}
+}
+
+// OverUp is the number divided by each of others, which are above 0, rounded up once: dividing twice and rounding up each time is
+// the same as dividing by the product. It is math.MaxInt64 where that is more.
+func (a Number) OverUp(by ...int64) int64 {
+	for _, b := range by {
+		high, rest := uint64(0), a.high
+		if rest >= uint64(b) { // most numbers are small, and a division takes long
+			high, rest = bits.Div64(0, rest, uint64(b))
+		}
+		low, rest := bits.Div64(rest, a.low, uint64(b))
+		a = Number{high, low}
+		if rest > 0 {
+			a = a.Plus(Number{low: 1})
+		}
+	}
+	if a.high > 0 || a.low > math.MaxInt64 {
+		return math.MaxInt64
+	}
+	return int64(a.low)
 }
 
 // Scaled is the number times each of some, and divided by each of others, which are above

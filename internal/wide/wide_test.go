@@ -54,6 +54,20 @@ func TestNumbers(t *testing.T) {
 		if got := a.OverUp(by); got != capped(quotient) {
 			t.Fatalf("%v / %d = %d rounded up, want %v", a.exact(), by, got, quotient)
 		}
+		twice, rest := new(big.Int).QuoRem(a.exact(), new(big.Int).Mul(big.NewInt(by), big.NewInt(over)), new(big.Int))
+		if rest.Sign() > 0 {
+			twice.Add(twice, big.NewInt(1))
+		}
+		if got := a.OverUp(by, over); got != capped(twice) {
+			t.Fatalf("%v / %d / %d = %d rounded up, want %v", a.exact(), by, over, got, twice)
+		}
+		times := new(big.Int).Mul(b.exact(), big.NewInt(x))
+		if times.BitLen() > 128 {
+			times.Sub(new(big.Int).Lsh(big.NewInt(1), 128), big.NewInt(1))
+		}
+		if got := b.Times(x); got.exact().Cmp(times) != 0 {
+			t.Fatalf("%v × %d = %v, want %v", b.exact(), x, got.exact(), times)
+		}
 		scaled, factors := a.exact(), rapid.SliceOfN(from(0), 0, 4).Draw(t, "factors")
 		for _, factor := range factors {
 			scaled.Mul(scaled, big.NewInt(factor))
