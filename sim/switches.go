@@ -57,6 +57,9 @@ func (w *switches) turn() {
 	for _, n := range orders.Off {
 		if len(w.nodes.list[n].runs) == 0 { // else one of somebody who takes nothing, and was given up
 			w.nodes.turn(n, keeper.Off, w.outbox.emit)
+			if w.state.Usage(n) != nil { // what was measured last was measured of runs, and nothing is measured while it is off
+				w.outbox.emit(cluster.UsageReported{Node: n, Usage: make(cluster.Vector, len(w.nodes.kinds))})
+			}
 		}
 	}
 	for _, n := range orders.Wake {

@@ -166,8 +166,8 @@ func isEmpty(s *cluster.View, n cluster.NodeID) bool {
 type rows []cluster.NodeID
 
 // has reports whether the row is among them.
-func (r rows) has(row cluster.NodeID) bool {
-	_, found := slices.BinarySearch(r, row)
+func (r *rows) has(row cluster.NodeID) bool {
+	_, found := slices.BinarySearch(*r, row)
 	return found
 }
 

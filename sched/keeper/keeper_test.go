@@ -24,9 +24,9 @@ type park struct {
 	now      cluster.Time
 }
 
-func newPark(t testing.TB, rules keeper.Rules, watts ...int64) *park {
-	t.Helper()
-	p := &park{t: t, s: cluster.NewState([]cluster.Kind{{Name: "cpu", PerUnit: 1}}, nil), standing: make([]keeper.Standing, len(watts)), watts: watts}
+func newPark(tb testing.TB, rules keeper.Rules, watts ...int64) *park {
+	tb.Helper()
+	p := &park{t: tb, s: cluster.NewState([]cluster.Kind{{Name: "cpu", PerUnit: 1}}, nil), standing: make([]keeper.Standing, len(watts)), watts: watts}
 	rules.Wake = wake
 	p.k = keeper.New(rules, p)
 	for n := range watts {
