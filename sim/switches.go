@@ -57,11 +57,14 @@ func (w *switches) turn() {
 	for _, n := range orders.Off {
 		if len(w.nodes.list[n].runs) == 0 { // else one of somebody who takes nothing, and was given up
 			w.nodes.turn(n, keeper.Off, w.outbox.emit)
+			if w.state.Usage(n) != nil { // what was measured last was measured of runs, and nothing is measured while it is off
+				w.outbox.emit(cluster.UsageReported{Node: n, Usage: make(cluster.Vector, len(w.nodes.kinds))})
+			}
 		}
 	}
 	for _, n := range orders.Wake {
 		w.nodes.turn(n, keeper.Waking, w.outbox.emit)
-		w.nodes.list[n].wakes = now + w.takes(n)
+		w.nodes.list[n].wakes = now + w.Wake(n)
 		w.kernel.set(timer{at: w.nodes.list[n].wakes, kind: nodeWakes, node: n})
 	}
 	w.patient = orders.Waits != cluster.Never
@@ -77,8 +80,8 @@ func (w *switches) ask(last *cluster.Time, at cluster.Time, kind uint8) {
 	}
 }
 
-// takes is how long a node takes to wake.
-func (w *switches) takes(n cluster.NodeID) cluster.Time {
+// Wake is how long a node takes to wake.
+func (w *switches) Wake(n cluster.NodeID) cluster.Time {
 	if of := w.meter.Hardware(w.state, n).Wake; of > 0 {
 		return of
 	}
@@ -122,5 +125,5 @@ func (w *switches) keepsOff(set cluster.SetID, n cluster.NodeID) []sched.Filtere
 	if standing == keeper.Waking {
 		return append(all, sched.Filtered{Mechanism: sched.ByWaking})
 	}
-	return append(all, sched.Filtered{Mechanism: sched.ByOff, Wants: report.ShortTime(w.takes(n))})
+	return append(all, sched.Filtered{Mechanism: sched.ByOff, Wants: report.ShortTime(w.Wake(n))})
 }

@@ -143,6 +143,23 @@ func TestSomebodyElseWakesANode(t *testing.T) {
 `)
 }
 
+// TestNothingIsInUseOnANodeThatIsOff: what was measured before it was switched off is not taken for what is in use when it is woken.
+func TestNothingIsInUseOnANodeThatIsOff(t *testing.T) {
+	y := newYard(2)
+	y.config.World.Switches.Keep = 0
+	y.config.World.Usage = Usage{Every: 14 * cluster.Minute, Least: 1000, Most: 1000}
+	y.config.Until = 26 * cluster.Minute // it is not measured again, as it is off by then
+	y.task(0, 1, 4, 15)
+	y.task(0, 2, 4, 60)
+	s := y.run(t, `0: 1/0 is placed on node 0
+0: 2/0 is placed on node 1
+25: node 0 is not
+`)
+	if v := s.planner.view(); !slices.Equal(v.Usage(0), cluster.Vector{0}) || !slices.Equal(v.Usage(1), cluster.Vector{4}) {
+		t.Errorf("in use are %v and %v, want 0 and 4", v.Usage(0), v.Usage(1))
+	}
+}
+
 // TestWhyItWaitsForANodeThatIsOff: who waits is told how many nodes are off, and how long waking takes; nobody is called unplaceable who is not.
 func TestWhyItWaitsForANodeThatIsOff(t *testing.T) {
 	const oneIsLeft = "0: 1/0 is placed on node 0\n10: node 1 is not\n10: node 2 is not\n"

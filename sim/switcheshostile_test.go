@@ -6,6 +6,7 @@ import (
 	"math"
 	"math/rand/v2"
 	"os"
+	"strings"
 	"testing"
 
 	"fairlead.dev/fairlead/cluster"
@@ -17,36 +18,58 @@ import (
 	"fairlead.dev/fairlead/sim/trace"
 )
 
-// TestNobodyStarvesForNodesThatAreOff: under every policy that places tasks, in worlds in which everything goes wrong and nodes are switched off as soon as may be, all tasks end.
+// TestNobodyStarvesForNodesThatAreOff: under every policy (medea where there is time), and two of them in lanes of their own, in worlds in which everything goes wrong and nodes are switched off as soon as may be, all tasks end.
 // They come in bursts with quiet times between them, so that most nodes are off when the next one comes: some ask for GPUs, for labels, for nodes of their own beside others of their job,
 // or come in gangs; and constraints have some keep to racks of their own, spread over racks, or stay in one, which counting room does not see.
 func TestNobodyStarvesForNodesThatAreOff(t *testing.T) {
-	seeds := uint64(1)
-	if os.Getenv("FAIRLEAD_LONG") != "" {
+	seeds, long := uint64(1), os.Getenv("FAIRLEAD_LONG") != ""
+	if long {
 		seeds = 40
 	}
+	lanes := [][]string{{"serial", "kube"}, {"tag-popularity", "fairlead"}, {"fairlead", "priority"}}
+	for _, name := range policies.All().Names() {
+		if long || name != "medea" { // which searches for seconds
+			lanes = append(lanes, []string{name})
+		}
+	}
 	for seed := range seeds {
-		for _, info := range append(policies.All().Of(policies.Queue), policies.All().Of(policies.Flow)...) {
+		for _, names := range lanes {
 			for name, faults := range map[string]sim.Faults{"none": {}, "hostile": sim.Hostile(), "worst": worst()} {
-				t.Run(fmt.Sprintf("%s/seed=%d/%s", info.Name, seed, name), func(t *testing.T) {
+				t.Run(fmt.Sprintf("%s/seed=%d/%s", strings.Join(names, "+"), seed, name), func(t *testing.T) {
 					t.Parallel()
-					endsAll(t, info.Name, seed, faults)
+					endsAll(t, names, seed, faults)
 				})
 			}
 		}
 	}
 }
 
-func endsAll(t *testing.T, policy string, seed uint64, faults sim.Faults) {
+// lanesOf are lanes of the policies; of two the first is for applications.
+func lanesOf(t *testing.T, names []string, seed uint64) (lanes []sched.Lane) {
 	t.Helper()
-	p, err := policies.New(policy, policies.Options{Seed: seed})
-	if err != nil {
-		t.Fatal(err)
+	for _, name := range names {
+		info, err := policies.Find(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		p, err := policies.New(name, policies.Options{Seed: seed})
+		if err != nil {
+			t.Fatal(err)
+		}
+		lanes = append(lanes, sched.Lane{Name: name, Policy: p, When: info.When})
 	}
+	if len(lanes) > 1 {
+		lanes[0].Owns = func(j *cluster.Job) bool { return j.LongRunning }
+	}
+	return lanes
+}
+
+func endsAll(t *testing.T, names []string, seed uint64, faults sim.Faults) {
+	t.Helper()
 	random := rand.New(rand.NewPCG(seed, 0x6f66)) //nolint:gosec // no secret
 	rules := keeper.Rules{OffAfter: cluster.Minute, Wake: cluster.Time(random.Int64N(int64(3 * cluster.Minute))), Keep: random.IntN(3)}
 	r, err := sim.Run(sim.Config{
-		Source: bursts(random), Lanes: []sched.Lane{{Name: policy, Policy: p}},
+		Source: bursts(random, len(names) > 1), Lanes: lanesOf(t, names, seed),
 		World: sim.World{Seed: seed, Faults: faults, Power: power.Openb(), Switches: rules, KeepWork: true, Overheads: sim.Overheads{Cold: []cluster.Time{cluster.Second}}},
 	})
 	if err != nil {
@@ -79,8 +102,8 @@ func (l *recorded) Next(r *trace.Record) error {
 	return nil
 }
 
-// bursts are 24 nodes in four racks, one after the other, each third with GPUs, and four bursts of tasks, an hour apart.
-func bursts(random *rand.Rand) *recorded {
+// bursts are 24 nodes in four racks, one after the other, each third with GPUs, and four bursts of tasks, an hour apart, some of them applications if there are to be any.
+func bursts(random *rand.Rand, applications bool) *recorded {
 	l := &recorded{kinds: []cluster.Kind{{Name: "cpu", PerUnit: 1000}, {Name: "gpu", PerUnit: 1000, Devices: true}}}
 	for i := range 24 {
 		rack := fmt.Sprintf("r%d", i/6)
@@ -109,6 +132,7 @@ func bursts(random *rand.Rand) *recorded {
 					task.Gang = int32(count)
 				}
 			case 4, 5, 6: // small ones, which stay until the end of the day
+				task.LongRunning = applications
 				task.Tags, task.Demand[0], task.Work = []string{fmt.Sprintf("job%d", job)}, 500, 5*cluster.Hour
 				count = 1 + random.IntN(4)
 				task.JobTasks = uint32(count)

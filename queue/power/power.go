@@ -166,7 +166,7 @@ func (m *Meter) sockets(s *cluster.View, h *Hardware, n cluster.NodeID, more int
 	core := 2 * m.thread
 	cores := up(s.Capacity(n)[m.cpu], core)
 	idle := min(max(s.Limit(n)[m.cpu]-s.Used(n)[m.cpu]-more, 0)/core, cores)
-	all, busy := up(cores, h.Cores), up(cores-idle, h.Cores)
+	all, busy := min(up(cores, h.Cores), MostSockets), min(up(cores-idle, h.Cores), MostSockets)
 	if len(h.Curve) > 0 {
 		return onCurve(h.Curve, all, cores-idle, cores)
 	}
@@ -189,7 +189,11 @@ func onCurve(curve []int64, sockets, part, whole int64) int64 {
 	return (sockets*(curve[at]*(whole-rest)+curve[at+1]*rest) + whole/2) / whole
 }
 
-// mostParts keeps products on a curve within 64 bits, whatever a node says that it has.
+// MostSockets is how many sockets of a node are counted: of one that says that it has more the others draw nothing, so that what thousands of such nodes
+// draw is a number of 64 bits.
+const MostSockets = 1 << 20
+
+// mostParts keeps products of sockets, parts and watts on a curve within 64 bits, whatever a node says that it has.
 const mostParts = 1 << 20
 
 // up is a quotient, rounded up.

@@ -105,3 +105,34 @@ func TestCurve(t *testing.T) {
 		}
 	}
 }
+
+// TestLargestNode: a node of as much as there may be draws no less than nothing, on a curve and off it.
+func TestLargestNode(t *testing.T) {
+	const most, watts = cluster.MaxQuantity, 1_000_000 // the most that a file of hardware may say
+	for _, c := range []struct {
+		hardware power.Hardware
+		half     int64 // what a socket draws of which half is in use, or half of them
+	}{
+		{power.Hardware{Cores: 1, Curve: []int64{0, watts / 2, watts}}, watts / 2},
+		{power.Hardware{Cores: 1, Curve: []int64{watts, watts}}, watts},
+		{power.Hardware{Cores: 1, Curve: []int64{0, watts / 4, 3 * watts / 4, watts}}, watts / 2},
+		{power.Hardware{Cores: 1, Socket: power.Draw{Idle: watts, Full: watts}}, watts},
+	} {
+		s := cluster.NewState([]cluster.Kind{{Name: "cpu", PerUnit: 1}}, nil)
+		shape := cluster.Shape{Demand: cluster.Vector{most / 2}}
+		for _, e := range []cluster.Event{
+			cluster.NodeAdded{Spec: cluster.NodeSpec{Capacity: cluster.Vector{most}}}, cluster.JobSubmitted{}, cluster.ShapeDefined{Spec: shape}, cluster.TaskSubmitted{}, cluster.TaskFound{},
+		} {
+			if err := s.Apply(0, e); err != nil {
+				t.Fatal(err)
+			}
+		}
+		meter := power.NewMeter(s.Kinds(), power.Table{c.hardware})
+		if got := meter.Watts(&s.View, 0); got != power.MostSockets*c.half {
+			t.Errorf("%+v: half in use it draws %d W, want %d", c.hardware, got, power.MostSockets*c.half)
+		}
+		if more := meter.More(&s.View, &shape, 0); more < 0 || more > power.MostSockets*watts {
+			t.Errorf("%+v: it would draw %d W more", c.hardware, more)
+		}
+	}
+}

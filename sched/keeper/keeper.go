@@ -3,15 +3,15 @@
 //
 //   - A node that is on, and on which nothing has been for a while, is switched off, but for the first few of those, which stay for whoever comes next.
 //   - For who waits and finds no room on the nodes that are on, or will be soon, nodes are woken: one after the other, of those that would take him
-//     the one that draws least, until all have room. How much room is left is reckoned first-fit, in the order of tasks.
+//     the one that draws least, until all have room. How much room is left is reckoned first-fit, who has waited longest first, and those alike together.
 //
 // What has room by that may wait all the same, as a policy may want more than room, and constraints see no nodes that are off. So nobody has to
-// starve, who has waited for Patience counts on nothing but on nodes that are waking, or have been empty for less than that; and the more empty
-// nodes he waits beside, the more are woken for him: one, two, four. A node that is wanted by somebody who waits is not switched off. In the end
-// all that would take him are on, as if none was ever switched off.
+// starve, whoever has waited for Patience has a node woken for him, whatever room there seems to be, and whoever else nodes are woken for; and when that one has been on for as
+// long, and he still waits, two, then four. A node that somebody who waits would fit on is not switched off. In the end all that would take him are on, as if none was ever
+// switched off.
 //
-// It keeps up with the change log of the state. A call costs what has changed and a look at the nodes that are empty; while somebody waits and nodes are off, a look at all
-// nodes for each shape that waits.
+// It keeps up with the change log of the state. A call costs what has changed, and a look at the nodes that are empty, and at each crowd that waits (crowd.go); for those whom a node that is
+// off would take, a look at nodes that are on until there is room for all, so that it is crowds times nodes at worst.
 package keeper
 
 import (
@@ -24,13 +24,13 @@ import (
 type Rules struct {
 	// OffAfter is for how long nothing has been on a node that is switched off; 0 is that none is.
 	OffAfter cluster.Time
-	// Wake is how long a node takes from being woken until it is on, unless it is known of the node.
+	// Wake is how long a node usually takes from being woken until it is on.
 	Wake cluster.Time
 	// Keep is how many nodes stay on with nothing on them, the first of such.
 	Keep int
 }
 
-// Patience is for how long somebody waits beside room before another node is woken for him.
+// Patience is for how long somebody waits beside room before a node is woken for him, and before more are.
 func (r Rules) Patience() cluster.Time { return max(r.Wake, cluster.Minute) }
 
 // Standing is how a live node stands.
@@ -53,6 +53,8 @@ type World interface {
 	Admits(shape cluster.ShapeID, n cluster.NodeID) bool
 	// Watts is what the node draws when it is on and nothing is on it.
 	Watts(n cluster.NodeID) int64
+	// Wake is how long the node takes from being woken until it is on.
+	Wake(n cluster.NodeID) cluster.Time
 }
 
 // Orders are what is to be done now, and until when nothing has to be unless something happens.
@@ -68,15 +70,20 @@ type Keeper struct {
 	world   World
 	read    uint64         // position up to which the change log was read
 	since   []cluster.Time // by row of a node: from when on it has been empty and on; Never of others
-	empty   rows[cluster.NodeID]
-	off     rows[cluster.NodeID]
-	waking  rows[cluster.NodeID]
-	waiting rows[cluster.TaskID]
-	told    []cluster.NodeID // what the last orders were about
+	empty   rows
+	off     rows
+	waking  rows
+	looked  []cluster.NodeID // those of the nodes that are off at which somebody looked in this call
+	ordered []cluster.NodeID // what the last orders were about
+	seats   []seat           // by row of a task
+	crowds  map[alike]*crowd
+	wants   map[cluster.ShapeID]*want
 }
 
 // New is a keeper of nodes.
-func New(rules Rules, world World) *Keeper { return &Keeper{rules: rules, world: world} }
+func New(rules Rules, world World) *Keeper {
+	return &Keeper{rules: rules, world: world, crowds: map[alike]*crowd{}, wants: map[cluster.ShapeID]*want{}}
+}
 
 // Decide says what is to be done now. Who carries it out tells the state, and what the world says has changed by the next call.
 func (k *Keeper) Decide(s *cluster.View, now cluster.Time) Orders {
@@ -89,12 +96,13 @@ func (k *Keeper) Decide(s *cluster.View, now cluster.Time) Orders {
 			orders.Off = append(orders.Off, n)
 		}
 	}
-	if len(k.waiting) > 0 && len(k.off)+len(orders.Off) > 0 {
+	helped := k.findHelpers(s)
+	if len(k.crowds) > 0 && (helped || len(orders.Off) > 0) {
 		p := newPlan(k, s, now, &orders)
 		orders.Off = slices.DeleteFunc(orders.Off, p.wanted)
 		p.wake()
 	}
-	k.told = append(append(k.told[:0], orders.Off...), orders.Wake...)
+	k.ordered = append(append(k.ordered[:0], orders.Off...), orders.Wake...)
 	return orders
 }
 
@@ -107,7 +115,7 @@ func (k *Keeper) catchUp(s *cluster.View, now cluster.Time) {
 			k.look(s, n, now)
 		}
 		for t := range cluster.TaskID(s.TaskRows()) {
-			k.waiting.put(t, waits(s, t))
+			k.seat(s, t)
 		}
 	}
 	for _, touch := range touches {
@@ -115,15 +123,14 @@ func (k *Keeper) catchUp(s *cluster.View, now cluster.Time) {
 		case cluster.Nodes:
 			k.look(s, cluster.NodeID(touch.Row), now)
 		case cluster.Tasks:
-			t := cluster.TaskID(touch.Row)
-			k.waiting.put(t, waits(s, t))
+			k.seat(s, cluster.TaskID(touch.Row))
 		default:
 		}
 	}
-	for _, n := range append(k.told, k.waking...) { // of which no state knows
+	for _, n := range append(k.ordered, k.waking...) { // of which no state knows
 		k.look(s, n, now)
 	}
-	k.told = k.told[:0]
+	k.ordered = k.ordered[:0]
 }
 
 // look brings up to date what is known of a node.
@@ -136,9 +143,13 @@ func (k *Keeper) look(s *cluster.View, n cluster.NodeID, now cluster.Time) {
 		standing = k.world.Standing(n)
 	}
 	empty := live && standing == On && isEmpty(s, n)
-	k.empty.put(n, empty)
-	k.off.put(n, live && standing == Off)
-	k.waking.put(n, live && standing == Waking)
+	off := live && standing == Off
+	k.empty.set(n, empty)
+	k.off.set(n, off)
+	k.waking.set(n, live && standing == Waking)
+	if off {
+		k.looked = append(k.looked, n)
+	}
 	if !empty {
 		k.since[n] = cluster.Never
 	} else if k.since[n] == cluster.Never {
@@ -151,22 +162,22 @@ func isEmpty(s *cluster.View, n cluster.NodeID) bool {
 	return len(s.TasksOn(n)) == 0 && !slices.ContainsFunc(s.Used(n), func(q int64) bool { return q > 0 })
 }
 
-// waits reports whether the task would be placed if there was room.
-func waits(s *cluster.View, t cluster.TaskID) bool {
-	task := s.Task(t)
-	return task.Phase == cluster.Waiting && task.Told != cluster.ToEnd && !s.Job(task.Job).Foreign
+// rows are rows of nodes, in order.
+type rows []cluster.NodeID
+
+// has reports whether the row is among them.
+func (r *rows) has(row cluster.NodeID) bool {
+	_, found := slices.BinarySearch(*r, row)
+	return found
 }
 
-// rows are rows of a table, in order.
-type rows[ID ~uint32] []ID
-
-// put says whether the row is among them.
-func (r *rows[ID]) put(row ID, is bool) {
+// set says whether the row is among them.
+func (r *rows) set(row cluster.NodeID, in bool) {
 	at, found := slices.BinarySearch(*r, row)
 	switch {
-	case is && !found:
+	case in && !found:
 		*r = slices.Insert(*r, at, row)
-	case !is && found:
+	case !in && found:
 		*r = slices.Delete(*r, at, at+1)
 	}
 }

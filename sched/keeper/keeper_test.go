@@ -15,7 +15,7 @@ const (
 
 // park is a cluster of nodes of 4 cpu in the hands of a keeper; its orders are carried out at once, and waking takes its time.
 type park struct {
-	t        *testing.T
+	t        testing.TB
 	s        *cluster.State
 	k        *keeper.Keeper
 	standing []keeper.Standing
@@ -24,9 +24,9 @@ type park struct {
 	now      cluster.Time
 }
 
-func newPark(t *testing.T, rules keeper.Rules, watts ...int64) *park {
-	t.Helper()
-	p := &park{t: t, s: cluster.NewState([]cluster.Kind{{Name: "cpu", PerUnit: 1}}, nil), standing: make([]keeper.Standing, len(watts)), watts: watts}
+func newPark(tb testing.TB, rules keeper.Rules, watts ...int64) *park {
+	tb.Helper()
+	p := &park{t: tb, s: cluster.NewState([]cluster.Kind{{Name: "cpu", PerUnit: 1}}, nil), standing: make([]keeper.Standing, len(watts)), watts: watts}
 	rules.Wake = wake
 	p.k = keeper.New(rules, p)
 	for n := range watts {
@@ -40,6 +40,7 @@ func newPark(t *testing.T, rules keeper.Rules, watts ...int64) *park {
 
 func (p *park) Standing(n cluster.NodeID) keeper.Standing { return p.standing[n] }
 func (p *park) Watts(n cluster.NodeID) int64              { return p.watts[n] }
+func (p *park) Wake(cluster.NodeID) cluster.Time          { return wake }
 func (p *park) Admits(shape cluster.ShapeID, n cluster.NodeID) bool {
 	return shape != 1 || p.only == nil || slices.Contains(p.only, n)
 }
@@ -142,7 +143,7 @@ func TestWakesANodeForEach(t *testing.T) {
 	}
 	p.after(0, nil, nodes{0, 1})
 	p.on(0, 1)
-	if o := p.after(minute, nil, nil); o.Waits != p.now-minute+wake {
+	if o := p.after(minute, nil, nil); o.Waits != p.now-minute+wake+wake {
 		t.Errorf("%+v", o)
 	}
 }
@@ -175,4 +176,107 @@ func TestNobodyWaitsForEver(t *testing.T) {
 	p.after(cluster.Hour, nil, nil)
 	p.apply(cluster.TaskEnded{Task: 0, Seq: 1})
 	p.after(0, nodes{1, 2, 3, 4, 5, 6, 7, 8}, nil)
+}
+
+// TestNobodyWaitsForEverAmongOthers: a task that finds no place has nodes woken for it though one or the other of those that are on is always empty, and none for long.
+func TestNobodyWaitsForEverAmongOthers(t *testing.T) {
+	p := newPark(t, keeper.Rules{OffAfter: minute}, make([]int64, 12)...)
+	const busy = 4 // the others are off
+	for n := busy; n < len(p.standing); n++ {
+		p.standing[n] = keeper.Off
+	}
+	p.comes(0, 0) // which a constraint keeps from those that are on
+	var on [busy]cluster.TaskID
+	var woken []cluster.Time
+	for step := range 4 * 60 {
+		p.now = cluster.Time(step) * minute / 4
+		if was := on[step%busy]; was != 0 {
+			p.apply(cluster.TaskEnded{Task: was, Seq: cluster.Seq(was) + 1})
+		}
+		if step > 0 { // where one has ended a quarter of a minute before
+			at := (step - 1) % busy
+			on[at] = cluster.TaskID(step)
+			p.comes(on[at], 3)
+			p.apply(cluster.TaskFound{Task: on[at], Seq: cluster.Seq(step) + 1, Node: cluster.NodeID(at)})
+		}
+		p.s.Advance(p.now)
+		o := p.k.Decide(&p.s.View, p.now)
+		for _, n := range o.Wake { // at once
+			woken = append(woken, p.now)
+			p.on(n)
+		}
+		if len(o.Off) > 0 {
+			t.Fatalf("%v are switched off, which are wanted", o.Off)
+		}
+	}
+	at := func(times cluster.Time) cluster.Time { return times * wake }
+	if want := []cluster.Time{at(1), at(3), at(3), at(5), at(5), at(5), at(5), at(7)}; !slices.Equal(woken, want) {
+		t.Errorf("nodes are woken at %v, want %v", woken, want)
+	}
+}
+
+// TestEachCountsOnWhatWasWokenForIt: what is woken for one who waits beside room is not taken to be of use to another.
+func TestEachCountsOnWhatWasWokenForIt(t *testing.T) {
+	p := newPark(t, keeper.Rules{OffAfter: minute}, 1, 1, 2)
+	p.standing[1], p.standing[2] = keeper.Off, keeper.Off
+	p.comes(1, 0)
+	p.comes(2, 1)
+	p.after(0, nil, nil)
+	p.after(wake, nil, nodes{1, 2})
+}
+
+// TestTiesGoBySubmission: of two who came at once the first to be submitted has the node that draws less, whatever rows they have.
+func TestTiesGoBySubmission(t *testing.T) {
+	p := newPark(t, keeper.Rules{OffAfter: minute}, 1, 2)
+	p.only = nodes{0} // that is all that shape 1 may use
+	p.standing[0], p.standing[1] = keeper.Off, keeper.Off
+	for row, shape := range []cluster.ShapeID{3, 1} {
+		p.apply(cluster.JobSubmitted{Job: cluster.JobID(row)})
+		p.apply(cluster.TaskSubmitted{Task: cluster.TaskID(row), Seq: cluster.Seq(2 - row), Job: cluster.JobID(row), Shape: shape})
+	}
+	p.after(0, nil, nodes{0, 1}) // else 3 would have taken node 0, and 1 found nothing
+}
+
+// TestFindsWhoeverHelpsLater: a node that is off and has changed may be one that somebody waits for.
+func TestFindsWhoeverHelpsLater(t *testing.T) {
+	p := newPark(t, keeper.Rules{OffAfter: minute}, 1, 1)
+	p.only = nodes{1}
+	p.standing[0] = keeper.Off
+	p.comes(1, 1)
+	p.comes(2, 3)
+	p.apply(cluster.TaskFound{Task: 2, Seq: 3, Node: 1})
+	p.after(0, nil, nil)
+	p.after(cluster.Hour, nil, nil)
+	p.only = nodes{0, 1}
+	p.apply(cluster.NodeChanged{Node: 0, Spec: cluster.NodeSpec{Capacity: cluster.Vector{4}, Labels: []cluster.Label{{Key: "a"}}}})
+	p.after(minute, nil, nodes{0})
+}
+
+// BenchmarkDecide is 10,000 tasks that want a node each, and 10,000 nodes that are off: how long the call takes in which they are woken, and the next one, in which but one node has.
+func BenchmarkDecide(b *testing.B) {
+	for name, perNode := range map[string]int32{"one crowd": 0, "10,000 jobs": 1} {
+		for _, call := range []string{"first", "next"} {
+			b.Run(name+"/"+call, func(b *testing.B) {
+				for b.Loop() {
+					b.StopTimer()
+					p := newPark(b, keeper.Rules{OffAfter: minute}, make([]int64, 10_000)...)
+					p.apply(cluster.ShapeDefined{Shape: 4, Spec: cluster.Shape{Demand: cluster.Vector{4}, PerNode: perNode}})
+					for n := range p.standing {
+						p.standing[n] = keeper.Off
+					}
+					for task := range cluster.TaskID(10_000) {
+						p.comes(task, 4)
+					}
+					if call == "next" {
+						for _, n := range p.k.Decide(&p.s.View, 0).Wake {
+							p.standing[n] = keeper.Waking
+						}
+						p.standing[0] = keeper.Off // so that there is one that would take them
+					}
+					b.StartTimer()
+					p.k.Decide(&p.s.View, 0)
+				}
+			})
+		}
+	}
 }

@@ -1,6 +1,8 @@
 package keeper
 
 import (
+	"cmp"
+	"math"
 	"slices"
 
 	"fairlead.dev/fairlead/cluster"
@@ -15,16 +17,20 @@ type plan struct {
 	now    cluster.Time
 	orders *Orders
 
-	comers []cluster.TaskID                  // who would be placed if there was room
-	shapes []cluster.ShapeID                 // of those
-	of     map[cluster.ShapeID]bool          // whether a node that is off would take tasks of the shape
-	room   map[cluster.NodeID]cluster.Vector // what is left of nodes on which somebody was counted
-	stands map[stand]int32                   // how many were counted there
-	from   map[cluster.ShapeID]cluster.NodeID
+	crowds []*crowd // who would be placed if there was room; who has waited longest first
+	wants  []*want  // of those
+
+	on    []cluster.NodeID // in the order of their rows
+	soon  []cluster.NodeID // that are waking, and then those that are woken by this decision
+	cheap []cluster.NodeID // that are off, by what they draw; nil until somebody asks
+	woken map[cluster.NodeID]bool
+
+	room    map[cluster.NodeID]cluster.Vector // what is left of nodes on which somebody was counted
+	counted map[jobOn]int32                   // how many were counted there, where it matters
 }
 
-// stand is a job on a node.
-type stand struct {
+// jobOn is a job on a node.
+type jobOn struct {
 	node cluster.NodeID
 	job  cluster.JobID
 }
@@ -32,111 +38,163 @@ type stand struct {
 // newPlan looks at who waits.
 func newPlan(k *Keeper, s *cluster.View, now cluster.Time, orders *Orders) *plan {
 	p := &plan{Keeper: k, s: s, now: now, orders: orders}
-	awaits := map[cluster.JobID]bool{}
-	for _, t := range k.waiting {
-		task := s.Task(t)
-		if cluster.IsGang(s, task.Job) {
-			short, known := awaits[task.Job]
+	short := map[cluster.JobID]bool{} // gangs that cannot be placed however much room there is
+	for _, c := range k.crowds {
+		if c.apart && cluster.IsGang(s, c.job) {
+			is, known := short[c.job]
 			if !known {
-				short = cluster.GangAwaits(s, task.Job)
-				awaits[task.Job] = short
+				is = cluster.GangAwaits(s, c.job)
+				short[c.job] = is
 			}
-			if short { // it cannot be placed however much room there is
+			if is {
 				continue
 			}
 		}
-		p.comers = append(p.comers, t)
-		p.shapes = append(p.shapes, task.Shape)
+		p.crowds = append(p.crowds, c)
+		if !c.want.met {
+			c.want.met = true
+			p.wants = append(p.wants, c.want)
+		}
 	}
-	slices.Sort(p.shapes)
-	p.shapes = slices.Compact(p.shapes)
+	for _, w := range p.wants {
+		w.met, w.on, w.soon, w.cheap = false, 0, 0, 0
+	}
+	slices.SortFunc(p.crowds, func(a, b *crowd) int { return a.waiters[0].before(b.waiters[0]) })
 	return p
+}
+
+// wanted reports whether somebody waits whom the node would take.
+func (p *plan) wanted(n cluster.NodeID) bool {
+	return slices.ContainsFunc(p.wants, func(w *want) bool { return p.fitsEmpty(p.s, w.shape, n) })
 }
 
 // wake wakes nodes for those who wait.
 func (p *plan) wake() {
-	p.of, p.room, p.stands, p.from = map[cluster.ShapeID]bool{}, map[cluster.NodeID]cluster.Vector{}, map[stand]int32{}, map[cluster.ShapeID]cluster.NodeID{}
-	for _, t := range p.comers {
-		if p.helps(p.s.Task(t).Shape) && !p.served(t) {
-			p.wakeFor(t)
+	if !slices.ContainsFunc(p.wants, func(w *want) bool { return w.helper != cluster.NoNode }) {
+		return
+	}
+	for n := range cluster.NodeID(p.s.NodeRows()) {
+		if p.s.NodeLive(n) && p.world.Standing(n) == On {
+			p.on = append(p.on, n)
+		}
+	}
+	p.soon = slices.Clone(p.waking)
+	p.woken, p.room, p.counted = map[cluster.NodeID]bool{}, map[cluster.NodeID]cluster.Vector{}, map[jobOn]int32{}
+	for _, c := range p.crowds {
+		if c.want.helper != cluster.NoNode {
+			p.serve(c)
 		}
 	}
 	slices.Sort(p.orders.Wake)
 }
 
-// served reports whether there is room for the task, or will be, on which it counts.
-func (p *plan) served(t cluster.TaskID) bool {
-	if until := p.patience(t); until > p.now && p.onAny(t) {
-		p.orders.Waits = min(p.orders.Waits, until)
-		return true
+// serve finds room for a crowd, and wakes nodes where there is none, or where it was of no use.
+func (p *plan) serve(c *crowd) {
+	left := len(c.waiters)
+	if p.due(c) <= p.now {
+		left -= p.force(c)
 	}
-	for _, n := range p.empty {
-		if until := p.since[n] + p.rules.Patience(); until > p.now && p.takes(t, n) && p.count(t, n) {
-			p.orders.Waits = min(p.orders.Waits, until)
-			return true
-		}
-	}
-	for _, list := range [][]cluster.NodeID{p.waking, p.orders.Wake} {
-		if slices.ContainsFunc(list, func(n cluster.NodeID) bool { return p.takes(t, n) && p.count(t, n) }) {
-			return true
-		}
-	}
-	return false
-}
-
-// patience is until when the task counts on any node that is on.
-func (p *plan) patience(t cluster.TaskID) cluster.Time {
-	return p.s.Task(t).Account.Since + p.rules.Patience()
-}
-
-// wakeFor wakes a node for the task, and more where it has waited beside nodes with nothing on them, as many as those are.
-func (p *plan) wakeFor(t cluster.TaskID) {
-	more := 1
-	if p.patience(t) <= p.now {
-		vain := 0
-		for _, n := range p.empty {
-			if p.takes(t, n) {
-				vain++
-			}
-		}
-		more = max(more, vain)
-	}
-	for i := range more {
-		n, found := p.cheapest(t)
+	left = p.countOn(c, left)
+	for left > 0 {
+		n, found := p.cheapest(c.want)
 		if !found {
-			return
-		}
-		p.orders.Wake = append(p.orders.Wake, n)
-		if i == 0 {
-			p.count(t, n)
-		}
-	}
-}
-
-// onAny counts the task on the first node that is on and has room for it, and reports whether there is one. Where one of the same shape found none, none
-// is left, unless tasks of its job are in the way.
-func (p *plan) onAny(t cluster.TaskID) bool {
-	shape := p.s.Task(t).Shape
-	n := p.from[shape]
-	if p.s.Shape(shape).PerNode > 0 {
-		n = 0
-	}
-	for ; int(n) < p.s.NodeRows(); n++ {
-		if p.s.NodeLive(n) && p.world.Standing(n) == On && !p.s.Admits(t, n).Refused() && p.count(t, n) {
 			break
 		}
+		left -= p.wakeFor(c, n, left)
 	}
-	p.from[shape] = n
-	return int(n) < p.s.NodeRows()
+	if due := p.due(c); due > p.now {
+		p.orders.Waits = min(p.orders.Waits, due)
+	}
 }
 
-// count counts the task on the node if that has room for it beside those that were counted there, and reports whether it has.
-func (p *plan) count(t cluster.TaskID, n cluster.NodeID) bool {
-	task := p.s.Task(t)
-	shape := p.s.Shape(task.Shape)
-	at := stand{n, task.Job}
-	if shape.PerNode > 0 && p.stands[at] >= shape.PerNode {
-		return false
+// due is when nodes are woken for the crowd whatever room there seems to be.
+func (p *plan) due(c *crowd) cluster.Time {
+	return max(c.until, c.waiters[0].since+p.rules.Patience())
+}
+
+// force wakes nodes for those of the crowd who have waited for too long: as many as hold them, and twice as many as the last time. It counts
+// on no other: what is empty, or waking, may be so for ever, one after the other, and of no use to them. It says for how many there is room now.
+func (p *plan) force(c *crowd) (served int) {
+	if c.waiters[0].since >= c.forced { // for whom that was wait no more
+		c.more = 1
+	}
+	late, _ := slices.BinarySearchFunc(c.waiters, p.now-p.rules.Patience(), func(w waiter, since cluster.Time) int {
+		if w.since <= since {
+			return -1
+		}
+		return 1
+	})
+	woken := 0
+	for served < late || woken < c.more {
+		n, found := p.cheapest(c.want)
+		if !found {
+			break
+		}
+		served += p.wakeFor(c, n, late-served)
+		woken++
+	}
+	if woken > 0 {
+		c.more, c.forced = 2*woken, p.now
+	}
+	return served
+}
+
+// wakeFor wakes the node for the crowd, and says how many of those who are left it holds.
+func (p *plan) wakeFor(c *crowd, n cluster.NodeID, left int) int {
+	p.woken[n] = true
+	p.orders.Wake = append(p.orders.Wake, n)
+	p.soon = append(p.soon, n)
+	c.until = max(c.until, p.now+p.world.Wake(n)+p.rules.Patience())
+	return p.count(c, n, left)
+}
+
+// countOn counts those of the crowd who are left on nodes that are on, then on those that will be soon, and says how many find no room.
+func (p *plan) countOn(c *crowd, left int) int {
+	shape := p.s.Shape(c.shape)
+	search := func(nodes []cluster.NodeID, from *int, admits func(n cluster.NodeID) bool) {
+		for at := *from; at < len(nodes) && left > 0; at++ {
+			n := nodes[at]
+			full := p.fit(shape.Demand, n) == 0
+			if !full && admits(n) {
+				left -= p.count(c, n, left)
+			} else if at == *from && (full || shape.PerNode == 0) { // for others of the shape, too
+				*from++
+			}
+		}
+	}
+	search(p.on, &c.want.on, func(n cluster.NodeID) bool { return !p.s.Admits(c.waiters[0].task, n).Refused() })
+	search(p.soon, &c.want.soon, func(n cluster.NodeID) bool { return p.fitsEmpty(p.s, c.shape, n) })
+	return left
+}
+
+// fit is how many tasks of the demand the node has room for beside those that were counted there.
+func (p *plan) fit(demand cluster.Vector, n cluster.NodeID) int64 {
+	room, known := p.room[n]
+	limit, used, leaving := p.s.Limit(n), p.s.Used(n), p.s.LeavingDemand(n)
+	fit := int64(math.MaxInt32)
+	for kind, q := range demand {
+		has := limit[kind] + leaving[kind] - used[kind]
+		if known {
+			has = room[kind]
+		}
+		if q > has {
+			return 0
+		}
+		if q > 0 {
+			fit = min(fit, has/q)
+		}
+	}
+	return fit
+}
+
+// count counts those of the crowd who are left on the node, as far as it has room for them beside those that were counted there, and says how many that are.
+func (p *plan) count(c *crowd, n cluster.NodeID, left int) int {
+	shape := p.s.Shape(c.shape)
+	fit := min(p.fit(shape.Demand, n), int64(left))
+	if shape.PerNode > 0 {
+		at := jobOn{n, c.job}
+		fit = min(fit, int64(max(shape.PerNode-p.counted[at], 0)))
+		p.counted[at] += int32(fit)
 	}
 	room, known := p.room[n]
 	if !known {
@@ -146,46 +204,32 @@ func (p *plan) count(t cluster.TaskID, n cluster.NodeID) bool {
 		}
 		p.room[n] = room
 	}
-	if !shape.Demand.Fits(room) {
-		return false
-	}
 	for kind, q := range shape.Demand {
-		room[kind] -= q
+		room[kind] -= fit * q
 	}
-	p.stands[at]++
-	return true
+	return int(fit)
 }
 
-// cheapest is the node that draws least of those that are off, would take the task and are not woken yet.
-func (p *plan) cheapest(t cluster.TaskID) (best cluster.NodeID, found bool) {
-	least := int64(0)
-	for _, n := range p.off {
-		if watts := p.world.Watts(n); (!found || watts < least) && p.takes(t, n) && !slices.Contains(p.orders.Wake, n) {
-			best, least, found = n, watts, true
+// cheapest is the node that draws least of those that are off, would take a task of the shape and are not woken yet.
+func (p *plan) cheapest(w *want) (best cluster.NodeID, found bool) {
+	if p.cheap == nil {
+		p.cheap = p.byWatts()
+	}
+	for ; w.cheap < len(p.cheap); w.cheap++ {
+		if n := p.cheap[w.cheap]; !p.woken[n] && p.fitsEmpty(p.s, w.shape, n) {
+			return n, true
 		}
 	}
-	return best, found
+	return 0, false
 }
 
-// helps reports whether a node that is off would take tasks of the shape.
-func (p *plan) helps(shape cluster.ShapeID) bool {
-	is, known := p.of[shape]
-	if !known {
-		is = slices.ContainsFunc(p.off, func(n cluster.NodeID) bool { return p.holds(shape, n) })
-		p.of[shape] = is
+// byWatts are the nodes that are off, by what they would draw.
+func (p *plan) byWatts() []cluster.NodeID {
+	watts := make(map[cluster.NodeID]int64, len(p.off))
+	for _, n := range p.off {
+		watts[n] = p.world.Watts(n)
 	}
-	return is
-}
-
-// wanted reports whether somebody waits whom the node would take.
-func (p *plan) wanted(n cluster.NodeID) bool {
-	return slices.ContainsFunc(p.shapes, func(shape cluster.ShapeID) bool { return p.holds(shape, n) })
-}
-
-// takes reports whether the node would take the task if it was on and nothing was on it.
-func (p *plan) takes(t cluster.TaskID, n cluster.NodeID) bool { return p.holds(p.s.Task(t).Shape, n) }
-
-// holds is takes for any task of the shape.
-func (p *plan) holds(shape cluster.ShapeID, n cluster.NodeID) bool {
-	return p.s.Shape(shape).Demand.Fits(p.s.Limit(n)) && !p.s.RefuseDevices(shape, n, cluster.Device.WhenEmpty).Refused() && p.world.Admits(shape, n)
+	nodes := slices.Clone([]cluster.NodeID(p.off))
+	slices.SortFunc(nodes, func(a, b cluster.NodeID) int { return cmp.Or(cmp.Compare(watts[a], watts[b]), cmp.Compare(a, b)) })
+	return nodes
 }
