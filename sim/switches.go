@@ -44,8 +44,10 @@ func (w *switches) Admits(shape cluster.ShapeID, n cluster.NodeID) bool {
 	return w.nodes.meets(n, w.nodes.sets[w.state.Shape(shape).Eligible].admission)
 }
 
-// Watts is what a node draws with nothing on it.
-func (w *switches) Watts(n cluster.NodeID) int64 { return w.meter.Watts(w.state, n) }
+// Wakes is what a node draws with nothing on it, and how long it takes to wake.
+func (w *switches) Wakes(n cluster.NodeID) (watts int64, takes cluster.Time) {
+	return w.meter.Watts(w.state, n), w.takes(n)
+}
 
 // turn asks the keeper, and does what it says.
 func (w *switches) turn() {
@@ -64,7 +66,7 @@ func (w *switches) turn() {
 	}
 	for _, n := range orders.Wake {
 		w.nodes.turn(n, keeper.Waking, w.outbox.emit)
-		w.nodes.list[n].wakes = now + w.Wake(n)
+		w.nodes.list[n].wakes = now + w.takes(n)
 		w.kernel.set(timer{at: w.nodes.list[n].wakes, kind: nodeWakes, node: n})
 	}
 	w.patient = orders.Waits != cluster.Never
@@ -80,8 +82,8 @@ func (w *switches) ask(last *cluster.Time, at cluster.Time, kind uint8) {
 	}
 }
 
-// Wake is how long a node takes to wake.
-func (w *switches) Wake(n cluster.NodeID) cluster.Time {
+// takes is how long a node takes to wake.
+func (w *switches) takes(n cluster.NodeID) cluster.Time {
 	if of := w.meter.Hardware(w.state, n).Wake; of > 0 {
 		return of
 	}
@@ -125,5 +127,5 @@ func (w *switches) keepsOff(set cluster.SetID, n cluster.NodeID) []sched.Filtere
 	if standing == keeper.Waking {
 		return append(all, sched.Filtered{Mechanism: sched.ByWaking})
 	}
-	return append(all, sched.Filtered{Mechanism: sched.ByOff, Wants: report.ShortTime(w.Wake(n))})
+	return append(all, sched.Filtered{Mechanism: sched.ByOff, Wants: report.ShortTime(w.takes(n))})
 }

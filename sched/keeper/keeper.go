@@ -51,10 +51,8 @@ type World interface {
 	Standing(n cluster.NodeID) Standing
 	// Admits reports whether the node would admit tasks of the shape if it was on and large enough.
 	Admits(shape cluster.ShapeID, n cluster.NodeID) bool
-	// Watts is what the node draws when it is on and nothing is on it.
-	Watts(n cluster.NodeID) int64
-	// Wake is how long the node takes from being woken until it is on.
-	Wake(n cluster.NodeID) cluster.Time
+	// Wakes says what waking the node costs: what it draws when it is on and nothing is on it, and how long it takes until it is on.
+	Wakes(n cluster.NodeID) (watts int64, takes cluster.Time)
 }
 
 // Orders are what is to be done now, and until when nothing has to be unless something happens.

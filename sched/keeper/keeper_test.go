@@ -38,9 +38,8 @@ func newPark(tb testing.TB, rules keeper.Rules, watts ...int64) *park {
 	return p
 }
 
-func (p *park) Standing(n cluster.NodeID) keeper.Standing { return p.standing[n] }
-func (p *park) Watts(n cluster.NodeID) int64              { return p.watts[n] }
-func (p *park) Wake(cluster.NodeID) cluster.Time          { return wake }
+func (p *park) Standing(n cluster.NodeID) keeper.Standing                { return p.standing[n] }
+func (p *park) Wakes(n cluster.NodeID) (watts int64, takes cluster.Time) { return p.watts[n], wake }
 func (p *park) Admits(shape cluster.ShapeID, n cluster.NodeID) bool {
 	return shape != 1 || p.only == nil || slices.Contains(p.only, n)
 }

@@ -144,7 +144,8 @@ func (p *plan) wakeFor(c *crowd, n cluster.NodeID, left int) int {
 	p.woken[n] = true
 	p.orders.Wake = append(p.orders.Wake, n)
 	p.soon = append(p.soon, n)
-	c.until = max(c.until, p.now+p.world.Wake(n)+p.rules.Patience())
+	_, takes := p.world.Wakes(n)
+	c.until = max(c.until, p.now+takes+p.rules.Patience())
 	return p.count(c, n, left)
 }
 
@@ -227,7 +228,7 @@ func (p *plan) cheapest(w *want) (best cluster.NodeID, found bool) {
 func (p *plan) byWatts() []cluster.NodeID {
 	watts := make(map[cluster.NodeID]int64, len(p.off))
 	for _, n := range p.off {
-		watts[n] = p.world.Watts(n)
+		watts[n], _ = p.world.Wakes(n)
 	}
 	nodes := slices.Clone([]cluster.NodeID(p.off))
 	slices.SortFunc(nodes, func(a, b cluster.NodeID) int { return cmp.Or(cmp.Compare(watts[a], watts[b]), cmp.Compare(a, b)) })
