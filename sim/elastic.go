@@ -40,9 +40,9 @@ func (t *task) with(grant cluster.Vector) cluster.Vector {
 // takes is what the present run takes.
 func (t *task) takes() room { return room{t.with(t.grant), t.devices} }
 
-// speed is how fast the task's present run is, and how much of that is speed one. The effort of a run in a µs is what it has been
+// speedOf is how fast the task's present run is, and how much of that is speed one. The effort of a run in a µs is what it has been
 // granted times its speed, which an int64 does not hold: 10 TB in bytes are beyond that at speed one already.
-func (t *task) speed() (pace, one int64) {
+func speedOf(t *task) (pace, one int64) {
 	if t.speeds == nil {
 		return 1, 1
 	}
@@ -62,7 +62,7 @@ func (b *nodes) granted(t *task) (amount, unit int64) {
 // progress adds what the present run has done since it began to work as it does now.
 func (r *runs) progress(t *task) {
 	amount, _ := r.nodes.granted(t)
-	pace, _ := t.speed()
+	pace, _ := speedOf(t)
 	t.done = t.done.Plus(wide.Product(amount, pace).Times(int64(r.kernel.now - t.began)))
 }
 
@@ -71,7 +71,7 @@ func (r *runs) aim(row cluster.TaskID) {
 	t := &r.tasks.list[row]
 	t.began, t.ends = r.kernel.now, cluster.Never
 	amount, unit := r.nodes.granted(t)
-	pace, one := t.speed()
+	pace, one := speedOf(t)
 	if t.work == cluster.Never || amount == 0 {
 		return
 	}
