@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strconv"
+	"strings"
 
 	"fairlead.dev/fairlead/class"
 	"fairlead.dev/fairlead/cluster"
@@ -35,6 +36,8 @@ const (
 	// gavelFirst and gavelLast are the jobs whose times count, and gavelJobs how many come in all: others come while those are there.
 	gavelFirst, gavelLast, gavelJobs = 4000, 5000, 6500
 	gavelSeeds                       = 3
+	// mostGavelGPUs is how many GPUs the largest jobs have; others have a half, a quarter or an eighth.
+	mostGavelGPUs = 8
 )
 
 // gavelKinds are the kinds of GPU. Work is counted by the first.
@@ -148,6 +151,11 @@ func setUpGavel(o *Options) (*plan, error) {
 		if err != nil {
 			return nil, err
 		}
+		for gpus := int64(1); gpus <= mostGavelGPUs; gpus *= 2 {
+			if len(table.Types(gavelKinds()[0], gpus)) == 0 {
+				return nil, fmt.Errorf("the data: %s has no type of job with %d GPUs on %s, want some with 1, 2, 4 and 8", file, gpus, gavelKinds()[0])
+			}
+		}
 		s.table, p.real, where = table, true, "Gavel's table of throughputs"
 	}
 	gpus := gavelGPUs / s.shrink
@@ -201,7 +209,7 @@ func (s *gavelRuns) draw(t *gavelTrace, rate float64, prefers bool, seed uint64)
 	}
 	random := rand.New(rand.NewPCG(seed, 0x6761)) //nolint:gosec // no secret
 	types := map[int64][]string{}
-	for gpus := int64(1); gpus <= 8; gpus *= 2 {
+	for gpus := int64(1); gpus <= mostGavelGPUs; gpus *= 2 {
 		types[gpus] = s.table.Types(gavelKinds()[0], gpus)
 	}
 	between := float64(cluster.Hour) / rate * float64(s.shrink)
@@ -223,7 +231,7 @@ func (s *gavelRuns) draw(t *gavelTrace, rate float64, prefers bool, seed uint64)
 			task.Prefers = trace.FastFirst(pace.Speeds)
 		}
 		l.records = append(l.records, trace.Record{Time: cluster.Time(at), What: trace.TaskSubmitted, Task: task})
-		at += random.ExpFloat64() * between
+		at += float64(random.ExpFloat64() * between) // one rounding an operation, on every machine
 	}
 	return l
 }
@@ -247,7 +255,7 @@ func gavelMinutes(random *rand.Rand) float64 {
 	if random.Float64() >= 0.8 {
 		from, to = 3, 4
 	}
-	return math.Pow(10, from+(to-from)*random.Float64())
+	return math.Pow(10, from+float64((to-from)*random.Float64()))
 }
 
 // run simulates, and adds how many hours the jobs took that count.
@@ -285,7 +293,8 @@ func gavelClasses() *class.Table {
 
 // meanHours is how long jobs of these numbers took from submission to their end, by lines of tasks.
 func meanHours(tasks *bytes.Buffer, from, to uint64) (float64, error) {
-	const job, submit, end, how = 0, 5, 6, 7
+	header := strings.Split(sim.TasksHeader, ",")
+	job, submit, end, how := slices.Index(header, "job"), slices.Index(header, "submit_s"), slices.Index(header, "end_s"), slices.Index(header, "end")
 	lines, err := csv.NewReader(tasks).ReadAll()
 	if err != nil {
 		return 0, err

@@ -428,7 +428,7 @@ func (s *Source) Notes() []string {
 		all = append(all, fmt.Sprintf("%d jobs ask for more on one node than a node has, and will wait for ever", s.large))
 	}
 	if s.wide > 0 {
-		all = append(all, fmt.Sprintf("%d jobs have pods that begin together and do not fit on %d nodes together, even if these are empty, and will wait for ever; ask for more nodes, or let pods begin one by one", s.wide, s.nodes))
+		all = append(all, fmt.Sprintf("%d jobs have pods that begin together and do not fit on %d nodes together, the largest first, even if these are empty, and may wait for ever; ask for more nodes, or let pods begin one by one", s.wide, s.nodes))
 	}
 	return all
 }
