@@ -5,6 +5,7 @@ import (
 	"hash/crc32"
 	"os"
 	"slices"
+	"strconv"
 	"testing"
 
 	"fairlead.dev/fairlead/cluster"
@@ -39,11 +40,17 @@ import (
 //   - no decision leaves a gang with fewer tasks than its number and more than it had before, though none of it
 //     was told to leave.
 //
-// It tries two seeds, others for each name of a test, so that all policies together meet many worlds; one with -short, and 60 with FAIRLEAD_LONG set.
+// It tries two seeds, others for each name of a test, so that all policies together meet many worlds; one with -short, 60 with FAIRLEAD_LONG set, and as many as FAIRLEAD_CASES says.
 func Conformance(t *testing.T, newPolicy func(seed uint64) sched.Policy) {
 	t.Helper()
 	first, seeds := uint64(crc32.ChecksumIEEE([]byte(t.Name()))%6), uint64(2)
-	switch {
+	switch cases := os.Getenv("FAIRLEAD_CASES"); {
+	case cases != "":
+		tries, err := strconv.ParseUint(cases, 10, 16)
+		if err != nil || tries == 0 {
+			t.Fatalf("FAIRLEAD_CASES=%s, want how many seeds to try", cases)
+		}
+		first, seeds = 0, tries
 	case os.Getenv("FAIRLEAD_LONG") != "":
 		first, seeds = 0, 60
 	case testing.Short():
