@@ -270,3 +270,39 @@ func TestRepairBelievesNobody(t *testing.T) {
 		t.Error("the solver was never asked")
 	}
 }
+
+// A thousand that differ in their names alone, of which a hard constraint lets twenty in: what a part of them finds no place for is not tried for each of the others.
+func TestAlikeAreTriedOnce(t *testing.T) {
+	limit, err := constraint.Parse("{*, {app=web, 0, 10}, halves}: hard")
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := constraint.Problem{
+		Kinds: []cluster.Kind{{Name: "cpu", PerUnit: 1}}, Objective: constraint.Standard(), Constraints: []cluster.Constraint{limit},
+		Groups: []constraint.Group{{Name: cluster.EachNode}, {Name: "halves", Sets: []string{"high", "low"}}},
+	}
+	for i := range 40 {
+		name := fmt.Sprintf("n%02d", i)
+		p.Nodes = append(p.Nodes, constraint.Node{ID: cluster.NodeID(i), Name: name, Capacity: cluster.Vector{100}, Free: cluster.Vector{100}})
+		p.Groups[0].Sets, p.Groups[0].SetOf = append(p.Groups[0].Sets, name), append(p.Groups[0].SetOf, int32(i))
+		p.Groups[1].SetOf = append(p.Groups[1].SetOf, int32(i%2))
+	}
+	found := constraint.Assignment{}
+	for i := range int32(1000) {
+		name := fmt.Sprint("web-", i)
+		p.Applications = append(p.Applications, constraint.Application{Name: name, First: i, End: i + 1})
+		p.Shapes = append(p.Shapes, constraint.Shape{Application: i, Demand: cluster.Vector{1}, Tags: []string{cluster.AppTag(name), "app=web"}})
+		p.Containers = append(p.Containers, constraint.Container{Task: cluster.TaskID(i), Shape: i, At: constraint.Nowhere})
+		found = append(found, constraint.Nowhere)
+		if i < 20 {
+			found[i] = i
+		}
+	}
+	r, err := exact.Repair(&p, found, solver(t), exact.Defaults())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if r.Models == 0 || r.Models > 4 || r.Better > 0 {
+		t.Errorf("%d models were solved, and %d made it better; want a few, and none", r.Models, r.Better)
+	}
+}
