@@ -11,7 +11,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	v1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
@@ -56,7 +55,7 @@ func TestWhyPodsWait(t *testing.T) {
 	waiting := c.questionable()
 	startKubeScheduler(c)
 	messages := map[string]string{}
-	c.await(time.Minute, func() string {
+	c.await(patience, func() string {
 		for _, name := range waiting {
 			if messages[name] = condition(c.pod(name)).Message; messages[name] == "" {
 				return "a decision about pod " + name

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"slices"
 	"testing"
-	"time"
 
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/labels"
@@ -30,7 +29,7 @@ func TestParity(t *testing.T) {
 			}
 			for _, group := range parityWorkload(scheduler) {
 				c.create(group...)
-				c.await(time.Minute, func() string {
+				c.await(patience, func() string {
 					for _, p := range c.pods() {
 						if p.Spec.NodeName == "" && condition(&p).Message == "" {
 							return "a decision about pod " + p.Name

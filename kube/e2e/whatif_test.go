@@ -10,7 +10,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/client-go/dynamic"
@@ -116,7 +115,7 @@ func (c *cluster) settle() {
 	}
 	bound := len(c.now()) - c.waiting()
 	f := c.start(settings{profile: evictsNobody})
-	c.await(time.Minute, func() string {
+	c.await(patience, func() string {
 		placed := f.sum("fairlead_placements_total") - f.sum("fairlead_last_word_refusals_total")
 		// Pods that all filters refuse get as far as no round.
 		decided := f.sum("fairlead_rounds_total") + f.sum("scheduler_unschedulable_pods")
@@ -134,7 +133,7 @@ func (c *cluster) rest(f *fairlead) {
 	c.t.Helper()
 	const enough = 5
 	last, calm := -1, 0
-	c.await(time.Minute, func() string {
+	c.await(patience, func() string {
 		if calm++; f.sum("fairlead_placements_total")+len(c.now())*1000+c.waiting() != last {
 			last, calm = f.sum("fairlead_placements_total")+len(c.now())*1000+c.waiting(), 0
 		}
