@@ -43,6 +43,37 @@ func chromium(t *testing.T) string {
 	return ""
 }
 
+// shared is the browser of all tests, as a process of it takes seconds to start.
+var shared struct {
+	start sync.Once
+	ctx   context.Context //nolint:containedctx // it is the browser
+	stop  func()          // nil if it was not started
+	err   error
+}
+
+// browser is the one of all tests. A browser that does not start, as happens on a busy machine, is started again.
+func browser(t *testing.T) context.Context {
+	t.Helper()
+	path := chromium(t)
+	shared.start.Do(func() {
+		for range 3 {
+			// Root may not have a sandbox; what is opened here is ours.
+			allocator, end := chromedp.NewExecAllocator(context.Background(), chromedp.ExecPath(path), chromedp.Headless, chromedp.NoSandbox, chromedp.DisableGPU)
+			ctx, closeBrowser := chromedp.NewContext(allocator)
+			stop := func() { closeBrowser(); end() }
+			if shared.err = chromedp.Do(ctx); shared.err == nil {
+				shared.ctx, shared.stop = ctx, stop
+				return
+			}
+			stop()
+		}
+	})
+	if shared.err != nil {
+		t.Fatal(shared.err)
+	}
+	return shared.ctx
+}
+
 // tab is a page open in a browser, and what went wrong there.
 type tab struct {
 	t        *testing.T
@@ -74,13 +105,10 @@ func open(t *testing.T, results report.Results, w window) *tab {
 
 func openText(t *testing.T, file string, w window) *tab {
 	t.Helper()
-	timed, cancel := context.WithTimeout(t.Context(), 90*time.Second)
-	t.Cleanup(cancel)
-	// Root may not have a sandbox; what is opened here is ours.
-	browser, stop := chromedp.NewExecAllocator(timed, chromedp.ExecPath(chromium(t)), chromedp.Headless, chromedp.NoSandbox, chromedp.DisableGPU)
-	t.Cleanup(stop)
-	ctx, closeTab := chromedp.NewContext(browser)
+	ctx, closeTab := chromedp.NewContext(browser(t), chromedp.WithNewBrowserContext())
 	t.Cleanup(closeTab)
+	ctx, cancel := context.WithTimeout(ctx, 90*time.Second)
+	t.Cleanup(cancel)
 	b := &tab{t: t, ctx: ctx}
 	address := "file://" + file
 	b.must(chromedp.Listen(ctx, func(event any) { b.note(event, address) }))

@@ -16,10 +16,13 @@ import (
 )
 
 // TestMain knows the flag with which go test ./report/page -update rewrites the
-// golden page.
+// golden page, and ends the browser.
 func TestMain(m *testing.M) {
 	flag.Bool("update", false, "rewrite the golden page in testdata")
 	m.Run()
+	if shared.stop != nil {
+		shared.stop()
+	}
 }
 
 // written is the page of results.
