@@ -88,12 +88,16 @@ func (v checker) checkConstraints() error {
 		return nil
 	}
 	l := v.likely()
+	var roles []role // without the index
 	for i := range v.shape {
-		var roles []role // without the index
+		if !v.shape[i].live {
+			continue
+		}
+		roles = roles[:0]
 		for _, c := range l.ofShape(v.shape[i].Tags) {
 			roles = appendRoles(roles, c, v.constraints.row[c].bound, v.shape[i].Tags)
 		}
-		if v.shape[i].live && !slices.Equal(v.shape[i].roles, roles) {
+		if !slices.Equal(v.shape[i].roles, roles) {
 			return fmt.Errorf("shape row %d: roles are %v, its tags have %v", i, v.shape[i].roles, roles)
 		}
 	}

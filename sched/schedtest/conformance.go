@@ -4,8 +4,10 @@ import (
 	"fmt"
 	"hash/crc32"
 	"os"
+	"runtime/debug"
 	"slices"
 	"strconv"
+	"sync"
 	"testing"
 
 	"fairlead.dev/fairlead/cluster"
@@ -43,6 +45,7 @@ import (
 // It tries two seeds, others for each name of a test, so that all policies together meet many worlds; one with -short, 60 with FAIRLEAD_LONG set, and as many as FAIRLEAD_CASES says.
 func Conformance(t *testing.T, newPolicy func(seed uint64) sched.Policy) {
 	t.Helper()
+	collectLess()
 	first, seeds := uint64(crc32.ChecksumIEEE([]byte(t.Name()))%6), uint64(2)
 	switch cases := os.Getenv("FAIRLEAD_CASES"); {
 	case cases != "":
@@ -65,6 +68,9 @@ func Conformance(t *testing.T, newPolicy func(seed uint64) sched.Policy) {
 		}
 	}
 }
+
+// collectLess lets the heap grow to five times of what is used. Worlds are small and make much garbage: otherwise nearly half of the time goes into collecting it.
+var collectLess = sync.OnceFunc(func() { debug.SetGCPercent(400) })
 
 // Triggered is a policy that is to be put to the test under a trigger of its own, as one
 // is that would else go round and round.

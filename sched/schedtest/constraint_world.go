@@ -122,9 +122,18 @@ type member struct {
 	subject, target bool
 }
 
+// rules are the constraints of the world, and what their members are counted with, as that is done for each bound in each step.
+type rules struct {
+	constraints [constraintCount]*cluster.Constraint // those that are there, by row
+
+	byShape, members []member
+	counts           map[string]int32 // by set
+}
+
 // violating counts the subjects that the bound does not hold for.
 func (w *world) violating(b *cluster.Bound, settled bool) (violating int) {
-	members, counts := w.members(b, settled), map[string]int32{}
+	members, counts := w.members(b, settled), w.counts
+	clear(counts)
 	for _, at := range members {
 		if at.target && at.set != "" {
 			counts[at.set]++
@@ -142,11 +151,12 @@ func (w *world) violating(b *cluster.Bound, settled bool) (violating int) {
 	return violating
 }
 
-// members are those of whom the bound speaks. A task that moves has one on each of its nodes, and
+// members are those of whom the bound speaks, until it is asked again. A task that moves has one on each of its nodes, and
 // one alone if these are in the same set.
-func (w *world) members(b *cluster.Bound, settled bool) (members []member) {
+func (w *world) members(b *cluster.Bound, settled bool) []member {
 	s := w.core.View()
-	byShape := make([]member, s.ShapeRows())
+	byShape := slices.Grow(w.rules.byShape[:0], s.ShapeRows())[:s.ShapeRows()]
+	members := w.rules.members[:0]
 	for i := range byShape {
 		byShape[i].subject, byShape[i].target = b.Affects(s.Shape(cluster.ShapeID(i)).Tags)
 	}
@@ -170,6 +180,7 @@ func (w *world) members(b *cluster.Bound, settled bool) (members []member) {
 			members = append(members, at)
 		}
 	}
+	w.rules.byShape, w.rules.members = byShape, members
 	return members
 }
 

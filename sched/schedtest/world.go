@@ -37,8 +37,8 @@ type world struct {
 	log      []string
 	count    map[string]int // of faults
 
-	constraints [constraintCount]*cluster.Constraint // those that are there, by row
-	atOnce      atOnce
+	rules
+	atOnce atOnce
 }
 
 // atOnce says what the policy places at once, or not at all.
@@ -138,7 +138,7 @@ type flight struct {
 }
 
 func newWorld(newPolicy func(seed uint64) sched.Policy, m mode) (*world, error) {
-	w := &world{mode: m, chance: chance{Rand: rand.New(rand.NewPCG(m.seed, 0xbad))}, live: map[runID]*wRun{}, count: map[string]int{}}
+	w := &world{mode: m, chance: chance{Rand: rand.New(rand.NewPCG(m.seed, 0xbad))}, live: map[runID]*wRun{}, count: map[string]int{}, rules: rules{counts: map[string]int32{}}}
 	kinds := []cluster.Kind{{Name: "cpu"}, {Name: "memory"}, {Name: "gpu", PerUnit: perDevice, Devices: true}}
 	if m.seed%5 == 3 {
 		w.chance.cards = rand.New(rand.NewPCG(m.seed, 0xca2d))
