@@ -27,6 +27,11 @@ func (q *posed) bundles(t *sched.Trial, a constraint.Assignment, out *sched.Plan
 				tasks = append(tasks, c)
 			}
 		}
+		planned := len(tasks)
+		tasks = slices.DeleteFunc(tasks, func(c int32) bool { return q.awaitsMover(a, c) })
+		if len(tasks) < planned && !app.Deployed {
+			continue // it comes whole
+		}
 		switch {
 		case len(tasks) == 0:
 			continue
@@ -90,6 +95,7 @@ func (q *posed) moved(t *sched.Trial, a constraint.Assignment, out *sched.Plan) 
 			now[c] = a[c]
 			tasks = append(tasks, q.problem.Containers[c].Task)
 		}
+		q.movers = append(q.movers, containers...)
 		still := constraint.Evaluate(&q.problem, now).Violated
 		out.Gains(sched.Gain{Violations: int32(violated - still)})
 		violated = still

@@ -560,6 +560,45 @@ func TestRunningContainersMove(t *testing.T) {
 	}
 }
 
+// Two webs must stand beside a db, which is on a node that has no room for them. It moves to where there is, and they come when it is there: before, they would stand alone.
+func TestWhoComesAwaitsCompanyThatMoves(t *testing.T) {
+	b := newBed(t, lane.Options{Moves: true, Solve: func(p *constraint.Problem, _ int64) (constraint.Assignment, int64) {
+		r := search.Solve(p, search.Options{Seed: 1, Ticks: 50_000})
+		return r.Assignment, r.Ticks
+	}})
+	b.rule("{web, {db, 1, inf}, node}: hard")
+	b.observe(cluster.NodeLost{Node: 2}, cluster.NodeLost{Node: 3})
+	b.job("app1", 1, 1, "db")
+	b.step()
+	b.observe(cluster.TaskStarted{Task: 0, Attempt: 1, Node: 0})
+	b.job("batch", 1, 3)
+	b.step()
+	b.want("app1: n0", "batch: n0")
+	b.observe(cluster.TaskStarted{Task: 1, Attempt: 1, Node: 0})
+	b.now += lane.RepairAfter // from when on what runs may move
+	b.job("app2", 2, 1, "web")
+	b.out = b.out[:0]
+	leaves := uint32(0)
+	for range 200 {
+		b.step()
+		for _, d := range b.out {
+			switch {
+			case d.Kind == sched.Evict:
+				leaves = d.Attempt
+			case d.Task != 0 && b.core.View().Task(0).Phase != cluster.Running:
+				t.Fatalf("%v: task %d is placed before the db, of which it is to have company, runs on its node", b.now, d.Task)
+			case d.Kind == sched.Place:
+				b.observe(cluster.TaskStarted{Task: d.Task, Attempt: d.Attempt, Node: d.Node})
+			}
+		}
+		if b.out = b.out[:0]; leaves != 0 && b.now%(20*cluster.Second) == 0 {
+			b.observe(cluster.TaskLeft{Task: 0, Attempt: leaves})
+			leaves = 0
+		}
+	}
+	b.want("app1: n1", "app2: n1 n1")
+}
+
 // TestContainersMoveTwiceInAnHour: a solver would have a container change its node in each round, of which there is one every minute as others
 // come and go. It moves at once, and once more; then it stays until an hour has gone by since the first of these moves.
 func TestContainersMoveTwiceInAnHour(t *testing.T) {

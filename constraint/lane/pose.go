@@ -19,6 +19,7 @@ type posed struct {
 	rows    []cluster.NodeID
 	node    []int32        // problem's row by cluster row; Nowhere where no node is
 	quick   Solver         // Options.Quick
+	movers  []int32        // containers that move by the plan
 	actions []sched.Action // scratch
 }
 
