@@ -68,7 +68,9 @@ func worldFlags() []specFlag {
 		{"faults", "none, hostile, or a list such as node-loss=10d,down=20m,bind-refused=20,bind-late=10,evict-late=500,evict-refused=50,grace=30s,twice=50,late=50,foreign=5m (times between faults, or chances in thousandths)", "none", func(s *setup.Spec, text string) error {
 			return s.World.Faults.Parse(text)
 		}},
-		{"power", setup.PowerHelp(), "", into(func(s *setup.Spec) *string { return &s.World.Power })},
+		{"power", setup.PowerHelp(), "", func(s *setup.Spec, text string) error {
+			return s.World.Power.Parse(text)
+		}},
 		{"node-prices", "measure what nodes cost, by the price of an hour of those with a label or of a group: a `LIST` such as provider=aws:0.192,provider=gcp:0.17,other:0.1, of which the first counts that is of a node (default: none)", "", into(func(s *setup.Spec) *string { return &s.World.NodePrices })},
 		{"classes", "`TABLE` of what was promised to whom: " + strings.Join(class.PresetNames(), ", ") + ", or a file; see 'fairlead classes' (default: google; none for a cluster's dump)", "", into(func(s *setup.Spec) *string { return &s.Classes })},
 		{"tiers", "give a tier to each node that has none, in the order in which they join: `HIGH/AVERAGE/LOW`, such as 5/5/5, and so on in turn", "", into(func(s *setup.Spec) *string { return &s.World.Tiers })},

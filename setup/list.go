@@ -97,6 +97,33 @@ func (f *Faults) parts() []part {
 	}
 }
 
+// Parse reads a table of hardware, a name or a file, and what stands behind a comma, such as openb,off-after=10m,keep=1.
+func (p *Power) Parse(text string) error {
+	*p = Power{}
+	table, list, _ := strings.Cut(text, ",")
+	if err := readParts(list, "openb,off-after=10m,keep=1", "option", p.parts()); err != nil {
+		*p = Power{} // what is wrong was said
+		return err
+	}
+	p.Table = table
+	return nil
+}
+
+// UnmarshalText is Parse.
+func (p *Power) UnmarshalText(text []byte) error { return p.Parse(string(text)) }
+
+// String is what Parse reads.
+func (p *Power) String() string {
+	if list := writeParts(p.parts()); list != "" {
+		return p.Table + "," + list
+	}
+	return p.Table
+}
+
+func (p *Power) parts() []part {
+	return []part{timed("off-after", &p.OffAfter), timed("wake", &p.Wake), count("keep", mostKept, &p.Keep)}
+}
+
 // timed is a time that may be 0, and left out.
 func timed(name string, t **Time) part {
 	return part{
@@ -129,11 +156,14 @@ func whenever(name string, t *Time) part {
 const mostChance = 900
 
 // chance is one in thousandths; 0 is none.
-func chance(name string, n *int) part {
+func chance(name string, n *int) part { return count(name, mostChance, n) }
+
+// count is a number up to a bound; 0 is none.
+func count(name string, most int, n *int) part {
 	return part{
 		name: name, read: func(text string) (err error) {
-			if *n, err = strconv.Atoi(text); err != nil || *n < 0 || *n > mostChance {
-				err = fmt.Errorf("%s=%s, want a number from 0 to %d", name, text, mostChance)
+			if *n, err = strconv.Atoi(text); err != nil || *n < 0 || *n > most {
+				err = fmt.Errorf("%s=%s, want a number from 0 to %d", name, text, most)
 			}
 			return err
 		},

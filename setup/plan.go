@@ -103,7 +103,7 @@ func (p *Plan) Named() []Input {
 	add("workload", p.Sources.Workload.File(), throughputs(p.Sources.Workload))
 	add("beside", p.Sources.Beside.File(), throughputs(p.Sources.Beside))
 	add("overheads", p.Spec.World.Overheads.File)
-	add("power", powerInput(p.Spec.World.Power))
+	add("power", p.Spec.World.Power.file())
 	if !slices.Contains(class.PresetNames(), p.Spec.Classes) {
 		add("classes", p.Spec.Classes)
 	}
@@ -237,10 +237,8 @@ func (p *planner) world() {
 	p.say("world.usage", err)
 	to.Faults, err = w.Faults.sim()
 	p.say("world.faults", err)
-	if w.Power != "" {
-		to.Power, to.Switches, err = parsePower(w.Power)
-		p.say("world.power", err)
-	}
+	to.Power, to.Switches, err = w.Power.sim()
+	p.say("world.power", err)
 	to.Prices, err = parsePrices(w.NodePrices)
 	p.say("world.node_prices", err)
 	if p.Spec.Classes == "" {
@@ -276,7 +274,7 @@ func (p *Plan) setup() report.Setup {
 	setup := report.Setup{
 		Cluster: p.Sources.Cluster.Text, Workload: p.Sources.TasksFrom(), Data: p.data.Text, Speedup: report.Number(s.Source.Speedup),
 		Overcommit: overcommit(p.config.Overcommit), Initial: s.World.Initial, Overheads: s.World.Overheads.String(), EvictedWork: s.World.EvictedWork,
-		PlannerTime: s.Limits.PlannerTime, Usage: s.World.Usage.String(), Classes: classes, Tiers: s.World.Tiers, Power: powerTitle(s.World.Power, p.config.World.Power),
+		PlannerTime: s.Limits.PlannerTime, Usage: s.World.Usage.String(), Classes: classes, Tiers: s.World.Tiers, Power: s.World.Power.title(p.config.World.Power),
 		NodePrices: s.World.NodePrices, Faults: s.World.Faults.String(),
 	}
 	setup.Certain = p.Sources.certain() && s.World.Faults == (Faults{}) && s.World.Usage == (Usage{})

@@ -14,8 +14,7 @@ import (
 	"fairlead.dev/fairlead/sched/keeper"
 )
 
-// This file reads what --power says: a table of hardware, and perhaps when nodes are switched off, as in openb?off-after=10m&keep=1. Options stand behind
-// it as behind a SRC.
+// This file turns what a spec says of power into a table of hardware, and into rules of when nodes are switched off.
 
 // PowerHelp is what --power says in help texts.
 func PowerHelp() string {
@@ -29,74 +28,64 @@ const usualWake = 2 * cluster.Minute
 // mostSwitching bounds times of switching, so that sums of them are no end of time.
 const mostSwitching = 365 * cluster.Day
 
-// parsePower takes it apart.
-func parsePower(text string) (power.Table, keeper.Rules, error) {
-	rules := keeper.Rules{Wake: usualWake}
-	s, err := powerURL(text)
-	if err == nil {
-		err = errors.Join(
-			timeOf(s, "off-after", cluster.Second, &rules.OffAfter), timeOf(s, "wake", 0, &rules.Wake),
-			s.whole("keep", 0, math.MaxInt32, func(v int64) { rules.Keep = int(v) }),
-		)
+// sim is the table, nil if there is none, and the rules.
+func (p *Power) sim() (power.Table, keeper.Rules, error) {
+	if *p == (Power{}) {
+		return nil, keeper.Rules{}, nil
 	}
-	switch {
-	case err != nil:
+	rules, err := p.rules()
+	if err != nil {
 		return nil, rules, err
-	case rules.OffAfter > 0:
-	case len(s.values) > 0:
-		return nil, rules, fmt.Errorf("%s: no node is switched off without off-after, such as off-after=10m", text)
-	default:
-		rules = keeper.Rules{}
 	}
-	if !isPowerFile(s.Path) {
-		table, err := power.Named(s.Path)
+	file := p.file()
+	if file == "" {
+		table, err := power.Named(p.Table)
 		if err != nil {
 			err = fmt.Errorf("%w; a file is named FILE.yaml", err)
 		}
 		return table, rules, err
 	}
-	written, err := document.ReadFile(s.Path)
+	written, err := document.ReadFile(file)
 	if err != nil {
 		return nil, rules, err
 	}
-	table, err := readPowerTable(s.Path, written)
+	table, err := readPowerTable(file, written)
 	return table, rules, err
 }
 
-// isPowerFile reports whether a table is in a file.
-func isPowerFile(name string) bool {
-	return slices.Contains([]string{".yaml", ".yml", ".json"}, filepath.Ext(name))
+// rules say when nodes are switched off.
+func (p *Power) rules() (keeper.Rules, error) {
+	if p.OffAfter == nil {
+		if p.Wake != nil || p.Keep != 0 {
+			return keeper.Rules{}, errors.New("no node is switched off without off-after, such as off-after=10m")
+		}
+		return keeper.Rules{}, nil
+	}
+	wake := Time(usualWake)
+	if p.Wake != nil {
+		wake = *p.Wake
+	}
+	for _, of := range []struct {
+		name string
+		time Time
+	}{{"off-after", *p.OffAfter}, {"wake", wake}} {
+		if of.time < 0 || cluster.Time(of.time) > mostSwitching {
+			return keeper.Rules{}, fmt.Errorf("%s=%v, want a time up to 365d, such as 10m", of.name, of.time)
+		}
+	}
+	if *p.OffAfter == 0 {
+		return keeper.Rules{}, nil // as where a sweep varies it
+	}
+	return keeper.Rules{OffAfter: cluster.Time(*p.OffAfter), Wake: cluster.Time(wake), Keep: p.Keep}, check(p.parts())
 }
 
-// powerInput is the file that the table is in; empty if in none.
-func powerInput(text string) string {
-	if s, err := powerURL(text); err == nil && isPowerFile(s.Path) {
-		return s.Path
+// file is the file that the table is in; empty if in none.
+func (p *Power) file() string {
+	if slices.Contains([]string{".yaml", ".yml", ".json"}, filepath.Ext(p.Table)) {
+		return p.Table
 	}
 	return ""
 }
 
-// powerURL takes the table and its options apart.
-func powerURL(text string) (URL, error) {
-	known := []string{"off-after", "wake", "keep"}
-	s := URL{Text: text}
-	var query string
-	var marked bool
-	if s.Path, query, marked = strings.Cut(text, "?"); !marked {
-		s.Path, query = plainOptions(text, known)
-	}
-	return parseOptions(s, query, known)
-}
-
-// timeOf hands on the option of that name, a time, if it is given.
-func timeOf(s URL, name string, least cluster.Time, to *cluster.Time) error {
-	if !s.values.Has(name) {
-		return nil
-	}
-	t, err := ParseTime(s.values.Get(name))
-	if err != nil || t < least || t > mostSwitching {
-		return fmt.Errorf("%s: %s=%s, want a time from %v to 365d, such as 10m", s.Text, name, s.values.Get(name), Time(least))
-	}
-	*to = t
-	return nil
-}
+// mostKept bounds how many nodes stay on.
+const mostKept = math.MaxInt32

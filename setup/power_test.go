@@ -23,19 +23,27 @@ func TestParsePower(t *testing.T) {
 		wrong string
 	}{
 		{"openb", keeper.Rules{}, ""},
-		{"openb?off-after=10m", keeper.Rules{OffAfter: 10 * m, Wake: 2 * m}, ""},
+		{"openb,off-after=10m", keeper.Rules{OffAfter: 10 * m, Wake: 2 * m}, ""},
 		{"openb,off-after=10m,wake=0s,keep=3", keeper.Rules{OffAfter: 10 * m, Keep: 3}, ""},
-		{"openb?off-after=1d&wake=90s", keeper.Rules{OffAfter: cluster.Day, Wake: 90 * cluster.Second}, ""},
+		{"openb,off-after=1d,wake=90s", keeper.Rules{OffAfter: cluster.Day, Wake: 90 * cluster.Second}, ""},
+		{"openb,off-after=0s,keep=3", keeper.Rules{}, ""},
 		{"openc", keeper.Rules{}, `unknown table of power "openc"; did you mean openb?; a file is named FILE.yaml`},
-		{"openb?keep=1", keeper.Rules{}, "openb?keep=1: no node is switched off without off-after, such as off-after=10m"},
-		{"openb?off-after=0s", keeper.Rules{}, "openb?off-after=0s: off-after=0s, want a time from 1s to 365d, such as 10m"},
-		{"openb?off-after=2y", keeper.Rules{}, "openb?off-after=2y: off-after=2y, want a time from 1s to 365d, such as 10m"},
-		{"openb?off-after=1m&wake=400d", keeper.Rules{}, "openb?off-after=1m&wake=400d: wake=400d, want a time from 0s to 365d, such as 10m"},
-		{"openb?off-after=1m&keep=-1", keeper.Rules{}, "openb?off-after=1m&keep=-1: keep=-1, want a whole number from 0 to 2147483647"},
-		{"openb?of-after=1m", keeper.Rules{}, `openb?of-after=1m: unknown option "of-after"; did you mean off-after?`},
+		{"openb,keep=1", keeper.Rules{}, "no node is switched off without off-after, such as off-after=10m"},
+		{"openb,off-after=2y", keeper.Rules{}, `"2y": unknown unit "y"; there are us, ms, s, m, h, d`},
+		{"openb,off-after=1m,wake=400d", keeper.Rules{}, "wake=400d, want a time up to 365d, such as 10m"},
+		{"openb,off-after=1m,keep=-1", keeper.Rules{}, "keep=-1, want a number from 0 to 2147483647"},
+		{"openb,of-after=1m", keeper.Rules{}, `unknown option "of-after"; did you mean off-after?`},
+		{"openb,", keeper.Rules{}, ""},
+		{",off-after=1m", keeper.Rules{}, `unknown table of power ""; there are openb; a file is named FILE.yaml`},
 		{"nowhere.yaml", keeper.Rules{}, "open nowhere.yaml: no such file or directory"},
 	} {
-		table, rules, err := parsePower(c.text)
+		var p Power
+		var table power.Table
+		var rules keeper.Rules
+		err := p.Parse(c.text)
+		if err == nil {
+			table, rules, err = p.sim()
+		}
 		if c.wrong != "" {
 			if err == nil || err.Error() != c.wrong {
 				t.Errorf("%s: %v, want %s", c.text, err, c.wrong)
@@ -65,7 +73,8 @@ func TestPowerTableOfAFile(t *testing.T) {
 	if err := os.WriteFile(path, []byte(machines), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	table, rules, err := parsePower(path + "?off-after=5m")
+	p := Power{Table: path, OffAfter: new(Time(5 * cluster.Minute))}
+	table, rules, err := p.sim()
 	want := power.Table{
 		{Label: cluster.Label{Key: "gpu-model", Value: "T4"}, Cores: 24, Socket: power.Draw{Idle: 20, Full: 165}, GPU: power.Draw{Idle: 10, Full: 70}, Off: 9, Wake: 90 * cluster.Second},
 		{Cores: 32, Curve: []int64{40, 90, 120}},
@@ -73,10 +82,10 @@ func TestPowerTableOfAFile(t *testing.T) {
 	if err != nil || rules.OffAfter != 5*cluster.Minute || !reflect.DeepEqual(table, want) {
 		t.Errorf("%+v, %v", table, err)
 	}
-	if got := powerInput(path + ",off-after=5m"); got != path {
+	if got := p.file(); got != path {
 		t.Errorf("it reads %q", got)
 	}
-	if got := powerInput("openb"); got != "" {
+	if got := (&Power{Table: "openb"}).file(); got != "" {
 		t.Errorf("openb is read from %q", got)
 	}
 }
@@ -90,7 +99,7 @@ func TestPowerTitle(t *testing.T) {
 			t.Fatal(err)
 		}
 		spec := Default()
-		spec.World.Power = path + ",off-after=5m"
+		spec.World.Power = Power{Table: path, OffAfter: new(Time(5 * cluster.Minute))}
 		plan, err := spec.Plan(policies.All())
 		if err != nil {
 			t.Fatal(err)
@@ -107,7 +116,7 @@ func TestPowerTitle(t *testing.T) {
 	if other := title(strings.Replace(machines, "off: 9", "off: 8", 1)); other == is {
 		t.Errorf("two tables are called %s", other)
 	}
-	if got := powerTitle("openb,off-after=5m", power.Openb()); got != "openb,off-after=5m" {
+	if got := (&Power{Table: "openb", OffAfter: new(Time(5 * cluster.Minute))}).title(power.Openb()); got != "openb,off-after=5m" {
 		t.Errorf("a table that has a name is called %s", got)
 	}
 }

@@ -70,19 +70,17 @@ func readPowerTable(name string, text []byte) (power.Table, error) {
 	return table, in.Err()
 }
 
-// powerTitle is what results call what --power says: the name of a file has behind it a hash of what its table says, as files
+// title is what results call it: the name of a file has behind it a hash of what its table says, as files
 // change and keep theirs.
-func powerTitle(text string, table power.Table) string {
-	file := powerInput(text)
-	if file == "" {
-		return text
-	}
+func (p *Power) title(table power.Table) string {
 	said, err := json.Marshal(table)
-	if err != nil {
-		return text
+	if p.file() == "" || err != nil {
+		return p.String()
 	}
 	sum := sha256.Sum256(said)
-	return fmt.Sprintf("%s#%x%s", file, sum[:4], strings.TrimPrefix(text, file))
+	named := *p
+	named.Table = fmt.Sprintf("%s#%x", p.Table, sum[:4])
+	return named.String()
 }
 
 // powerReader complains of a table.

@@ -71,7 +71,7 @@ type World struct {
 	EvictedWork string             `json:"evicted_work"` // lost or kept
 	Usage       Usage              `json:"usage,omitzero"`
 	Faults      Faults             `json:"faults,omitzero"`
-	Power       string             `json:"power,omitempty"`       // a table of hardware, by which it is measured what nodes draw
+	Power       Power              `json:"power,omitzero"`
 	NodePrices  string             `json:"node_prices,omitempty"` // of an hour, such as provider=aws:0.192,other:0.1
 }
 
@@ -106,6 +106,14 @@ type Faults struct {
 	Twice        int    `json:"twice,omitempty"`
 	Late         int    `json:"late,omitempty"`
 	Foreign      Time   `json:"foreign,omitempty"`
+}
+
+// Power is the table of hardware by which it is measured what nodes draw, a name or a file, and when nodes are switched off. In a file it may be one text as well, as the flag has it.
+type Power struct {
+	Table    string `json:"table,omitempty"`
+	OffAfter *Time  `json:"off_after,omitempty"` // nothing has been on a node; 0 is never
+	Wake     *Time  `json:"wake,omitempty"`      // takes so long
+	Keep     int    `json:"keep,omitempty"`      // of the nodes with nothing on them
 }
 
 // Limits say when a run ends, and what planning costs in it.
