@@ -55,23 +55,26 @@ var shared struct {
 func browser(t *testing.T) context.Context {
 	t.Helper()
 	path := chromium(t)
-	shared.start.Do(func() {
-		for range 3 {
-			// Root may not have a sandbox; what is opened here is ours.
-			allocator, end := chromedp.NewExecAllocator(context.Background(), chromedp.ExecPath(path), chromedp.Headless, chromedp.NoSandbox, chromedp.DisableGPU)
-			ctx, closeBrowser := chromedp.NewContext(allocator)
-			stop := func() { closeBrowser(); end() }
-			if shared.err = chromedp.Do(ctx); shared.err == nil {
-				shared.ctx, shared.stop = ctx, stop
-				return
-			}
-			stop()
-		}
-	})
+	shared.start.Do(func() { shared.ctx, shared.stop, shared.err = startBrowser(path, 3) }) //nolint:fatcontext // kept, and nested in none
 	if shared.err != nil {
 		t.Fatal(shared.err)
 	}
 	return shared.ctx
+}
+
+func startBrowser(path string, tries int) (ctx context.Context, stop func(), err error) {
+	// Root may not have a sandbox; what is opened here is ours.
+	allocator, end := chromedp.NewExecAllocator(context.Background(), chromedp.ExecPath(path), chromedp.Headless, chromedp.NoSandbox, chromedp.DisableGPU)
+	ctx, closeBrowser := chromedp.NewContext(allocator)
+	if err := chromedp.Do(ctx); err != nil {
+		closeBrowser()
+		end()
+		if tries > 1 {
+			return startBrowser(path, tries-1)
+		}
+		return nil, nil, err
+	}
+	return ctx, func() { closeBrowser(); end() }, nil
 }
 
 // tab is a page open in a browser, and what went wrong there.

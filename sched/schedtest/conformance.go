@@ -7,7 +7,6 @@ import (
 	"runtime/debug"
 	"slices"
 	"strconv"
-	"sync"
 	"testing"
 
 	"fairlead.dev/fairlead/cluster"
@@ -70,7 +69,7 @@ func Conformance(t *testing.T, newPolicy func(seed uint64) sched.Policy) {
 }
 
 // collectLess lets the heap grow to five times of what is used. Worlds are small and make much garbage: otherwise nearly half of the time goes into collecting it.
-var collectLess = sync.OnceFunc(func() { debug.SetGCPercent(400) })
+func collectLess() { debug.SetGCPercent(400) }
 
 // Triggered is a policy that is to be put to the test under a trigger of its own, as one
 // is that would else go round and round.

@@ -155,7 +155,7 @@ func (w *world) violating(b *cluster.Bound, settled bool) (violating int) {
 // one alone if these are in the same set.
 func (w *world) members(b *cluster.Bound, settled bool) []member {
 	s := w.core.View()
-	byShape := slices.Grow(w.rules.byShape[:0], s.ShapeRows())[:s.ShapeRows()]
+	byShape := slices.Grow(w.byShape[:0], s.ShapeRows())[:s.ShapeRows()]
 	members := w.rules.members[:0]
 	for i := range byShape {
 		byShape[i].subject, byShape[i].target = b.Affects(s.Shape(cluster.ShapeID(i)).Tags)
@@ -180,7 +180,7 @@ func (w *world) members(b *cluster.Bound, settled bool) []member {
 			members = append(members, at)
 		}
 	}
-	w.rules.byShape, w.rules.members = byShape, members
+	w.byShape, w.rules.members = byShape, members
 	return members
 }
 
