@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	authorizationv1 "k8s.io/api/authorization/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
@@ -31,9 +32,9 @@ func (c *cluster) expectEnd(program, profile, words string) {
 func (c *cluster) awaitMadeRoom(low int32) {
 	c.t.Helper()
 	c.create(newPod("low", cpu("3"), priority(c, low)))
-	c.awaitBound(patience, 1, named("low"))
+	c.awaitBound(20*time.Second, 1, named("low"))
 	c.create(newPod("high", cpu("3"), priority(c, low+1)))
-	c.awaitBound(patience, 1, named("high"))
+	c.awaitBound(30*time.Second, 1, named("high"))
 }
 
 // An API server that serves no devices, nothing of storage and no budgets is served. Pods with claims of devices are held, and say what is not served. Where budgets are to be honoured the
@@ -49,7 +50,7 @@ func TestAbsentAPIs(t *testing.T) {
 	c.must(bed.StartFairlead(t.Context(), program, evictingBy("bestEffort"), 10_000))
 	c.addNodes(1, "n", "4")
 	c.create(newPod("claims", claiming), newPod("first"))
-	c.awaitBound(patience, 1, named("first"))
+	c.awaitBound(20*time.Second, 1, named("first"))
 	why := c.awaitCondition("claims", held)
 	if !strings.Contains(why, "it has claims of devices (1 in spec.resourceClaims), and none is read: the API server served no deviceclasses of resource.k8s.io/v1 when fairlead-scheduler began") {
 		t.Errorf("a pod with a claim says %q", why)
@@ -69,7 +70,7 @@ func TestRoleWithoutRights(t *testing.T) {
 	c.must(bed.StartFairlead(t.Context(), program, evictingBy("hard"), 10_000))
 	c.addNodes(1, "n", "4")
 	c.create(newPod("claims", claiming), newPod("first"))
-	c.awaitBound(patience, 1, named("first"))
+	c.awaitBound(20*time.Second, 1, named("first"))
 	if why := c.awaitCondition("claims", held); !strings.Contains(why, "the role of fairlead-scheduler may not list and watch resourceslices of resource.k8s.io/v1") {
 		t.Errorf("a pod with a claim says %q", why)
 	}
@@ -92,7 +93,7 @@ func (c *cluster) take(group, resource string) {
 	c.must(err)
 	ours, err := c.bed.Client(testbed.Fairlead)
 	c.must(err)
-	c.await(patience, func() string {
+	c.await(20*time.Second, func() string {
 		answer, err := ours.AuthorizationV1().SelfSubjectAccessReviews().Create(c.t.Context(), &authorizationv1.SelfSubjectAccessReview{
 			Spec: authorizationv1.SelfSubjectAccessReviewSpec{ResourceAttributes: &authorizationv1.ResourceAttributes{Verb: "list", Group: group, Resource: resource}},
 		}, metav1.CreateOptions{})

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
@@ -24,8 +25,8 @@ func TestAbsurdPods(t *testing.T) {
 		}
 	}
 	c.create(several(50, "after", label("app", "plain"))...)
-	c.awaitBound(patience, 100, of("plain"))
-	c.awaitBound(patience, 100+fitting)
+	c.awaitBound(20*time.Second, 100, of("plain"))
+	c.awaitBound(20*time.Second, 100+fitting)
 	for name, row := range absurdities() {
 		if row.waits != "" {
 			t.Logf("%s: %s", name, c.awaitCondition(name, row.waits))

@@ -3,6 +3,7 @@ package e2e
 import (
 	"slices"
 	"testing"
+	"time"
 
 	v1 "k8s.io/api/core/v1"
 )
@@ -17,9 +18,9 @@ func TestNear(t *testing.T) {
 	c := living(t)
 	c.start(settings{})
 	c.create(newPod("leader", label("app", "leader")))
-	c.awaitBound(patience, 1)
+	c.awaitBound(20*time.Second, 1)
 	c.create(several(12, "follower", near("leader", zone))...)
-	c.awaitBound(patience, 13)
+	c.awaitBound(20*time.Second, 13)
 	if zones := c.perLabel(c.bound(), zone); len(zones) != 1 {
 		t.Errorf("leader and followers are in the zones %v, want one", zones)
 	}
@@ -32,14 +33,14 @@ func TestApart(t *testing.T) {
 	c := living(t)
 	c.start(settings{})
 	c.create(several(livingNodes+1, "apart", label("app", "apart"), awayFrom("apart", host))...)
-	c.awaitBound(patience, livingNodes)
+	c.awaitBound(30*time.Second, livingNodes)
 	if nodes := perNode(c.bound()); len(nodes) != livingNodes {
 		t.Errorf("%d pods that keep apart are on %d nodes", livingNodes, len(nodes))
 	}
 	waiting := c.theWaiting()
 	c.expectRefusal(waiting, `0/30 nodes are available: 30 node\(s\) didn't match pod anti-affinity rules\. preemption: 0/30 nodes are available: 30 No preemption victims found for incoming pod\.`)
 	c.delete(c.bound()[0].Name)
-	c.await(patience, func() string {
+	c.await(30*time.Second, func() string {
 		if c.pod(waiting).Spec.NodeName == "" {
 			return "a node for " + waiting
 		}
@@ -52,7 +53,7 @@ func TestSpread(t *testing.T) {
 	c := living(t)
 	c.start(settings{})
 	c.create(several(20, "spread", label("app", "spread"), spread("spread", zone))...)
-	c.awaitBound(patience, 20)
+	c.awaitBound(30*time.Second, 20)
 	var counts []int
 	for _, n := range c.perLabel(c.bound(), zone) {
 		counts = append(counts, n)
@@ -76,7 +77,7 @@ func TestPreferredZone(t *testing.T) {
 	}
 	// Ten nodes of eight cores are in the zone.
 	c.create(several(24, "picky", cpu("4"), prefer)...)
-	c.awaitBound(patience, 24)
+	c.awaitBound(30*time.Second, 24)
 	if zones := c.perLabel(c.bound(), zone); zones["z1"] != 20 {
 		t.Errorf("the pods are in the zones %v, want z1 full with 20", zones)
 	}
@@ -88,9 +89,9 @@ func TestHostPorts(t *testing.T) {
 	c := living(t)
 	c.start(settings{})
 	c.create(several(livingNodes+1, "port", cpu("100m"), hostPort(8080))...)
-	c.awaitBound(patience, livingNodes)
+	c.awaitBound(30*time.Second, livingNodes)
 	c.expectRefusal(c.theWaiting(), `0/30 nodes are available: 30 node\(s\) didn't have free ports for the requested pod ports\.`)
 	c.create(newPod("other", cpu("100m"), hostPort(8081)))
-	c.awaitBound(patience, livingNodes+1)
+	c.awaitBound(10*time.Second, livingNodes+1)
 	c.checkRoom()
 }

@@ -34,7 +34,7 @@ func TestAPIServerKilled(t *testing.T) {
 	// Later pods are placed as before.
 	c.addNodes(1, "more", "20")
 	c.create(several(20, "later")...)
-	c.awaitBound(patience, 1020)
+	c.awaitBound(30*time.Second, 1020)
 	c.checkRoom()
 }
 
@@ -62,7 +62,7 @@ func TestAPIServerAway(t *testing.T) {
 			startKubeScheduler(c)
 			for i := range test.replicas {
 				r := c.run(fmt.Sprint("replica-", i), test.lease)
-				c.await(patience, func() string { // it knows of the lease, then, or soon
+				c.await(time.Minute, func() string { // it knows of the lease, then, or soon
 					if !strings.Contains(r.String(), "Attempting to acquire leader lease") {
 						return r.name + " in the election"
 					}
@@ -72,7 +72,7 @@ func TestAPIServerAway(t *testing.T) {
 			c.addNodes(10, "n", "20")
 			ours, theirs := scheduledBy(testbed.FairleadProfile), scheduledBy(v1.DefaultSchedulerName)
 			c.create(newPod("before", ours), newPod("before-theirs", theirs))
-			c.awaitBound(patience, 2)
+			c.awaitBound(time.Minute, 2)
 			time.Sleep(3 * time.Second)
 			c.must(bed.KillAPIServer())
 			time.Sleep(away)

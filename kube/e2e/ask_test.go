@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	v1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
@@ -55,7 +56,7 @@ func TestWhyPodsWait(t *testing.T) {
 	waiting := c.questionable()
 	startKubeScheduler(c)
 	messages := map[string]string{}
-	c.await(patience, func() string {
+	c.await(time.Minute, func() string {
 		for _, name := range waiting {
 			if messages[name] = condition(c.pod(name)).Message; messages[name] == "" {
 				return "a decision about pod " + name

@@ -95,7 +95,7 @@ func autoscaling(t *testing.T) *autoscaled {
 	}
 	a := &autoscaled{cluster: newCluster(t, bed), claims: growing.claims}
 	a.logs = append(a.logs, logOf{bed, testbed.FairleadName}, logOf{bed, "karpenter"}, a.claims)
-	a.await(patience, func() string {
+	a.await(time.Minute, func() string {
 		if _, err := a.client.CoreV1().ServiceAccounts(a.namespace).Get(t.Context(), "default", metav1.GetOptions{}); err != nil {
 			return fmt.Sprintf("the service account: %v", err)
 		}

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	v1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -28,14 +29,14 @@ func TestAutoscalerOwnsItsTarget(t *testing.T) {
 	c.addNodes(1, "n", "8")
 	c.start(settings{profile: asksFairlead})
 	c.create(newPod("owned", ofDeployment("a"), cpu("1")), newPod("free", cpu("1")))
-	c.awaitBound(patience, 2)
+	c.awaitBound(20*time.Second, 2)
 	for _, name := range []string{"owned", "free"} { // as no kubelet does
 		_, err := c.client.CoreV1().Pods(c.namespace).Patch(t.Context(), name, types.MergePatchType, []byte(`{"status": {"phase": "Running"}}`), metav1.PatchOptions{}, "status")
 		c.must(err)
 	}
 	requests := func(name string, cores int64) {
 		t.Helper()
-		c.await(patience, func() string {
+		c.await(time.Minute, func() string {
 			if has := c.pod(name).Spec.Containers[0].Resources.Requests.Cpu().Value(); has != cores {
 				return fmt.Sprintf("that pod %s requests %d cores: it does %d, and says %+v", name, cores, has, sizedAs(c.pod(name)))
 			}
@@ -44,7 +45,7 @@ func TestAutoscalerOwnsItsTarget(t *testing.T) {
 	}
 	requests("free", 2)
 	requests("owned", 1)
-	c.await(patience, func() string {
+	c.await(20*time.Second, func() string {
 		if says := sizedAs(c.pod("owned")); says.Status != v1.ConditionFalse || !strings.Contains(says.Message, "the VerticalPodAutoscaler vpa owns its size") {
 			return fmt.Sprintf("why pod owned stays as it is: %+v", says)
 		}

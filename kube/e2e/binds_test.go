@@ -37,7 +37,7 @@ func bindFifty(t *testing.T, faults func(http.RoundTripper) http.RoundTripper) *
 	c.addNodes(5, "n", "10")
 	f := c.start(settings{faults: faults})
 	c.create(several(50, "p")...)
-	c.awaitBound(patience, 50)
+	c.awaitBound(time.Minute, 50)
 	c.checkRoom()
 	c.checkScheduledOnce()
 	return f
@@ -58,7 +58,7 @@ func TestNodeDeletedBetweenPlanAndBind(t *testing.T) {
 			c.must(c.client.CoreV1().Nodes().Delete(t.Context(), "doomed00000", metav1.DeleteOptions{}))
 			c.addNodes(1, "other", "2")
 			c.create(newPod("later"))
-			c.await(patience, func() string {
+			c.await(20*time.Second, func() string {
 				if !held.holds("later") {
 					return "the bind of the later pod, by which the loss of the node is known"
 				}
@@ -67,11 +67,11 @@ func TestNodeDeletedBetweenPlanAndBind(t *testing.T) {
 			held.release()
 			if !arrives {
 				// One pod is left over: three for a node of two.
-				c.awaitBound(patience, 2)
+				c.awaitBound(30*time.Second, 2)
 				c.checkRoom()
 				c.addNodes(1, "more", "2")
 			}
-			c.awaitBound(patience, 3)
+			c.awaitBound(30*time.Second, 3)
 			c.checkRoom()
 			// Should the node return, it has as much room as its pods leave.
 			c.addNodes(1, "doomed", "2")
@@ -80,7 +80,7 @@ func TestNodeDeletedBetweenPlanAndBind(t *testing.T) {
 			if !arrives {
 				room += 2 // more
 			}
-			c.awaitBound(patience, room)
+			c.awaitBound(30*time.Second, room)
 			c.checkRoom()
 		})
 	}
@@ -160,9 +160,9 @@ func TestBoundByAnother(t *testing.T) {
 	c.bind("wanted", "theirs00000")
 	held.release()
 	c.create(newPod("next"))
-	c.awaitBound(patience, 2)
+	c.awaitBound(20*time.Second, 2)
 	c.checkRoom()
-	c.await(patience, func() string {
+	c.await(20*time.Second, func() string {
 		if f.sum("fairlead_bind_duration_seconds", "conflict") == 0 {
 			return "the outcome of our bind"
 		}

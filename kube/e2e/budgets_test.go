@@ -3,6 +3,7 @@ package e2e
 import (
 	"fmt"
 	"testing"
+	"time"
 
 	v1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -31,15 +32,15 @@ func TestBudgetsOverruled(t *testing.T) {
 			stays := func(p *v1.Pod) { p.Finalizers = []string{"example.com/stays"} }
 			c.create(newPod("kept", label("app", "kept"), cpu("8"), on(kept), priority(c, -10), stays))
 			c.create(several(2, "free", label("app", "free"), cpu("4"), on(free), priority(c, -5))...)
-			c.awaitBound(patience, 3)
+			c.awaitBound(time.Minute, 3)
 			c.protect("kept")
 			c.create(newPod("high", cpu("8"), on(kept, free), priority(c, 1000)))
-			c.awaitBound(patience, 1, named("high"))
+			c.awaitBound(time.Minute, 1, named("high"))
 			if high := c.pod("high"); high.Spec.NodeName != free || c.pod("kept").DeletionTimestamp != nil {
 				t.Errorf("the pod is on node %s, want %s; the protected one: deleted %v", high.Spec.NodeName, free, c.pod("kept").DeletionTimestamp)
 			}
 			c.create(newPod("next", cpu("8"), on(kept, free), priority(c, 1000)))
-			c.await(patience, func() string {
+			c.await(time.Minute, func() string {
 				victim := c.pod("kept")
 				for _, said := range victim.Status.Conditions {
 					if said.Type == v1.DisruptionTarget && said.Status == v1.ConditionTrue && said.Reason == v1.PodReasonPreemptionByScheduler &&
@@ -51,7 +52,7 @@ func TestBudgetsOverruled(t *testing.T) {
 			})
 			_, err := c.client.CoreV1().Pods(c.namespace).Patch(t.Context(), "kept", types.MergePatchType, []byte(`{"metadata":{"finalizers":null}}`), metav1.PatchOptions{})
 			c.must(err)
-			c.awaitBound(patience, 1, named("next"))
+			c.awaitBound(time.Minute, 1, named("next"))
 			if next := c.pod("next"); next.Spec.NodeName != kept {
 				t.Errorf("the second pod is on node %s, want %s", next.Spec.NodeName, kept)
 			}
@@ -72,11 +73,11 @@ func TestFewestViolationsFirst(t *testing.T) {
 			c.start(overruling(policy))
 			c.create(several(2, "many", label("app", "many"), cpu("4"), on(many), priority(c, -10))...)
 			c.create(newPod("few", label("app", "few"), cpu("8"), on(few), priority(c, -5)))
-			c.awaitBound(patience, 3)
+			c.awaitBound(time.Minute, 3)
 			c.protect("few")
 			c.protectAll("many", 2)
 			c.create(newPod("high", cpu("8"), on(many, few), priority(c, 1000)))
-			c.awaitBound(patience, 1, named("high"))
+			c.awaitBound(time.Minute, 1, named("high"))
 			if high := c.pod("high"); high.Spec.NodeName != few {
 				t.Errorf("the pod is on node %s, want %s", high.Spec.NodeName, few)
 			}
@@ -107,14 +108,14 @@ func TestOthersLeaveForDefaultScheduler(t *testing.T) {
 			}
 			c.create(newPod("other", cpu("8"), there(theirs), priority(c, -10)))
 			c.create(newPod("critical", cpu("8"), there(critical), func(p *v1.Pod) { p.Spec.PriorityClassName = "system-cluster-critical" }))
-			c.awaitBound(patience, 2)
+			c.awaitBound(time.Minute, 2)
 			c.create(newPod("high", cpu("8"), on(theirs, critical), by, priority(c, 1000)))
 			if name == v1.DefaultSchedulerName {
-				c.awaitBound(patience, 1, named("high"))
+				c.awaitBound(time.Minute, 1, named("high"))
 				if high := c.pod("high"); high.Spec.NodeName != theirs {
 					t.Errorf("the pod is on node %s, want %s", high.Spec.NodeName, theirs)
 				}
-				c.await(patience, func() string {
+				c.await(20*time.Second, func() string {
 					if said := c.events("Preempted")["other"]; len(said) != 1 {
 						return fmt.Sprintf("the event Preempted of the other scheduler's pod, among %v", said)
 					}

@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -107,7 +108,7 @@ func TestChartLives(t *testing.T) {
 		t.Errorf("the class is another one after helm install: %v", err)
 	}
 	helm("uninstall", release)
-	c.await(patience, func() string {
+	c.await(time.Minute, func() string {
 		if _, err := classes.Get(t.Context(), "gold", metav1.GetOptions{}); !apierrors.IsNotFound(err) {
 			return fmt.Sprintf("the end of the definitions: %v", err)
 		}

@@ -3,6 +3,7 @@ package e2e
 import (
 	"fmt"
 	"slices"
+	"time"
 
 	v1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -71,7 +72,7 @@ func crowded(n *v1.Node, pods []v1.Pod) string {
 func (c *cluster) checkScheduledOnce(match ...func(*v1.Pod) bool) {
 	c.t.Helper()
 	bound := c.bound(match...)
-	c.await(patience, func() string {
+	c.await(20*time.Second, func() string {
 		events := c.events("Scheduled")
 		silent := slices.IndexFunc(bound, func(p v1.Pod) bool { return len(events[p.Name]) == 0 })
 		if silent >= 0 {

@@ -51,7 +51,7 @@ func living(t *testing.T) *cluster {
 	if err := testbed.AddNodes(t.Context(), c.client, testbed.NodeOptions{Count: livingNodes, CPU: "8", Memory: "32Gi"}); err != nil && !apierrors.IsAlreadyExists(err) {
 		t.Fatal(err)
 	}
-	c.await(patience, func() string {
+	c.await(time.Minute, func() string {
 		if _, err := c.client.CoreV1().ServiceAccounts(c.namespace).Get(t.Context(), "default", metav1.GetOptions{}); err != nil {
 			return fmt.Sprintf("the service account: %v", err)
 		}
@@ -151,7 +151,7 @@ func (c *cluster) leaving() []string {
 // awaitLeaving waits until so many pods are to leave.
 func (c *cluster) awaitLeaving(count int) {
 	c.t.Helper()
-	c.await(patience, func() string {
+	c.await(time.Minute, func() string {
 		if told := c.leaving(); len(told) < count {
 			return fmt.Sprintf("%d pods told to leave; these were: %v", count, told)
 		}
@@ -202,9 +202,6 @@ func (c *cluster) events(reason string) map[string][]eventsv1.Event {
 	}
 	return events
 }
-
-// patience is how long tests wait for what is to come soon. It says nothing of how long that takes, as a machine may be busy with others' work.
-const patience = time.Minute
 
 // await asks until nothing is missing any more. What is missing when the time is
 // up fails the test.
@@ -266,7 +263,7 @@ const held = "Held"
 func (c *cluster) awaitCondition(pod, reason string) string {
 	c.t.Helper()
 	var message string
-	c.await(patience, func() string {
+	c.await(20*time.Second, func() string {
 		said := condition(c.pod(pod))
 		message = said.Message
 		if said.Status != v1.ConditionFalse || said.Reason != reason || message == "" {

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
 	v1 "k8s.io/api/core/v1"
 	schedulingv1alpha3 "k8s.io/api/scheduling/v1alpha3"
@@ -80,7 +81,7 @@ func part(parent string) func(*schedulingv1beta1.PodGroupSpec) {
 func (c *cluster) awaitComposite(name string, status metav1.ConditionStatus, words string) {
 	c.t.Helper()
 	const condition = "CompositePodGroupInitiallyScheduled"
-	c.await(patience, func() string {
+	c.await(20*time.Second, func() string {
 		g, err := c.client.SchedulingV1alpha3().CompositePodGroups(c.namespace).Get(c.t.Context(), name, metav1.GetOptions{})
 		c.must(err)
 		has := meta.FindStatusCondition(g.Status.Conditions, condition)
@@ -106,16 +107,16 @@ func TestCompositePodGroupIsPlacedTogether(t *testing.T) {
 	c.awaitComposite("whole", metav1.ConditionFalse, "")
 	c.group("middle", 2, part("whole"))
 	c.create(newPod("middle-0", member("middle"), cpu("2")))
-	c.awaitBound(patience, 0)
+	c.awaitBound(time.Second, 0)
 	c.create(newPod("middle-1", member("middle"), cpu("2")))
-	c.awaitBound(patience, 4)
+	c.awaitBound(time.Minute, 4)
 	for _, name := range []string{"whole", "inner"} {
 		c.awaitComposite(name, metav1.ConditionTrue, "")
 	}
 	c.awaitGroup("middle", metav1.ConditionTrue, "")
 	c.awaitGroup("early", metav1.ConditionFalse, "")
 	c.addNodes(1, "m", "9")
-	c.awaitBound(patience, 5)
+	c.awaitBound(20*time.Second, 5)
 	c.awaitGroup("early", metav1.ConditionTrue, "")
 	c.checkRoom()
 }
@@ -132,17 +133,17 @@ func TestCompositePodGroupsPreempt(t *testing.T) {
 	c.group("low-b", 2, part("low"))
 	c.create(newPod("low-a-0", member("low-a"), cpu("3")))
 	c.create(several(2, "low-b", member("low-b"), cpu("3"))...)
-	c.awaitBound(patience, 3)
+	c.awaitBound(20*time.Second, 3)
 	c.awaitComposite("low", metav1.ConditionTrue, "")
 	urgent := newPod("urgent", cpu("1"), priority(c, 1000)) // so that there is a class of this priority
 	c.create(urgent)
-	c.awaitBound(patience, 4)
+	c.awaitBound(20*time.Second, 4)
 	c.composite("high", 2, func(s *schedulingv1alpha3.CompositePodGroupSpec) { s.PriorityClassName = urgent.Spec.PriorityClassName })
 	c.group("high-a", 1, part("high"))
 	c.group("high-b", 1, part("high"))
 	c.create(newPod("high-a-0", member("high-a"), cpu("3")))
 	c.create(newPod("high-b-0", member("high-b"), cpu("3")))
-	c.await(patience, func() string {
+	c.await(time.Minute, func() string {
 		low, high := len(c.bound(prefixed("low"))), len(c.bound(prefixed("high")))
 		if low > 0 || high != 2 {
 			return fmt.Sprintf("2 of the more important pods bound, and none of the others; %d and %d are", high, low)
@@ -167,9 +168,9 @@ func TestCompositePodGroupStandsInOneZone(t *testing.T) {
 	c.create(newPod("b-0", member("b"), cpu("3")))
 	c.awaitComposite("whole", metav1.ConditionFalse, "a gang of 3: 2 of its 3 waiting tasks would fit now in the best of 3 domains, of which one is to hold them all.")
 	c.addNodes(9, "m", "4")
-	c.awaitBound(patience, 3)
+	c.awaitBound(20*time.Second, 3)
 	c.create(newPod("b-1", member("b"), cpu("3")))
-	c.awaitBound(patience, 4)
+	c.awaitBound(20*time.Second, 4)
 	zones := map[string]int{}
 	for _, p := range c.bound(func(*v1.Pod) bool { return true }) {
 		n, err := c.client.CoreV1().Nodes().Get(t.Context(), p.Spec.NodeName, metav1.GetOptions{})
@@ -188,7 +189,7 @@ func TestCompositePodGroupSurvivesTheLeader(t *testing.T) {
 	c.addNodes(2, "n", "4")
 	c.forgetLeader(leaseName)
 	first := c.run("first", shortLease, compositeGates)
-	leader := c.awaitLeader(patience, "")
+	leader := c.awaitLeader(30*time.Second, "")
 	c.composite("whole", 2)
 	c.group("a", 2, part("whole"))
 	c.group("b", 1, part("whole"))
@@ -197,14 +198,14 @@ func TestCompositePodGroupSurvivesTheLeader(t *testing.T) {
 	c.awaitComposite("whole", metav1.ConditionFalse, "a gang of 3: 2 of its 3 waiting tasks would fit now.")
 	first.signal(syscall.SIGKILL)
 	c.run("second", calmLease, compositeGates)
-	c.awaitLeader(patience, leader)
+	c.awaitLeader(time.Minute, leader)
 	c.create(newPod("free", cpu("1")))
-	c.awaitBound(patience, 1)
+	c.awaitBound(30*time.Second, 1)
 	c.composite("itself", 1, under("itself"))
 	c.group("lost", 1, part("itself"))
 	c.create(newPod("lost-0", member("lost"), cpu("1")))
 	c.awaitComposite("itself", metav1.ConditionFalse, "its composite pod groups itself are parts of each other")
 	c.addNodes(1, "m", "4")
-	c.awaitBound(patience, 4)
+	c.awaitBound(30*time.Second, 4)
 	c.awaitComposite("whole", metav1.ConditionTrue, "")
 }

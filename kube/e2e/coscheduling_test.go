@@ -4,6 +4,7 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+	"time"
 
 	v1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -45,7 +46,7 @@ func (c *cluster) extend(of schema.GroupVersionResource, kind, approved string, 
 		c.must(err)
 	}
 	objects := client.Resource(of).Namespace(c.namespace)
-	c.await(patience, func() string {
+	c.await(30*time.Second, func() string {
 		if _, err := objects.List(c.t.Context(), metav1.ListOptions{}); err != nil {
 			return "that " + of.GroupResource().String() + " are served: " + err.Error()
 		}
@@ -72,8 +73,8 @@ func TestCoschedulingGroupIsPlacedTogether(t *testing.T) {
 	if why := c.awaitRefused("gang-late"); !strings.Contains(why, "Fairlead: a gang of 3: 2 of its 3 waiting tasks would fit now") {
 		t.Errorf("the last of the gang waits, as %s", why)
 	}
-	c.awaitBound(patience, 0)
+	c.awaitBound(time.Second, 0)
 	c.addNodes(1, "m", "4")
-	c.awaitBound(patience, 3)
+	c.awaitBound(20*time.Second, 3)
 	c.checkRoom()
 }

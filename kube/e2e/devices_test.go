@@ -6,6 +6,7 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+	"time"
 
 	v1 "k8s.io/api/core/v1"
 	resourcev1 "k8s.io/api/resource/v1"
@@ -30,7 +31,7 @@ func TestDevices(t *testing.T) {
 		p.Spec.ResourceClaims = []v1.PodResourceClaim{{Name: "gpu", ResourceClaimTemplateName: &name}}
 		p.Spec.Containers[0].Resources.Claims = []v1.ResourceClaim{{Name: "gpu"}}
 	})...)
-	c.awaitBound(patience, 4)
+	c.awaitBound(30*time.Second, 4)
 	if nodes := perNode(c.bound()); nodes["node-00003"] != 2 || nodes["node-00004"] != 2 {
 		t.Errorf("two nodes have two devices each, and the pods are on %v", nodes)
 	}
@@ -51,14 +52,14 @@ func TestDevices(t *testing.T) {
 	waiting := c.theWaiting()
 	// Before that it was told that its claim was not created yet.
 	want := regexp.MustCompile(`^0/30 nodes are available: 30 cannot allocate all claims\..* Fairlead: .+\.$`)
-	c.await(patience, func() string {
+	c.await(20*time.Second, func() string {
 		if said := condition(c.pod(waiting)).Message; !want.MatchString(said) {
 			return fmt.Sprintf("the reason %s; it says %q", want, said)
 		}
 		return ""
 	})
 	c.delete(c.bound()[0].Name)
-	c.await(patience, func() string {
+	c.await(30*time.Second, func() string {
 		if c.pod(waiting).Spec.NodeName == "" {
 			return "a node for " + waiting
 		}
@@ -88,16 +89,16 @@ func TestOthersLeaveForDevices(t *testing.T) {
 				p.Spec.Containers[0].Resources.Claims = []v1.ResourceClaim{{Name: "gpu"}}
 			}
 			c.create(newPod("least", gpu, on(least), priority(c, -10)), newPod("less", gpu, on(less), priority(c, -5)), newPod("beside", on(least), priority(c, -20)))
-			c.awaitBound(patience, 3)
+			c.awaitBound(time.Minute, 3)
 			c.create(newPod("high", gpu, on(least, less), priority(c, 1000)))
-			c.await(patience, func() string {
+			c.await(time.Minute, func() string {
 				if c.pod("high").Status.NominatedNodeName == "" && c.pod("high").Spec.NodeName == "" {
 					return "others told to leave for the pod"
 				}
 				return ""
 			})
 			c.create(newPod("again", gpu, on(least, less), priority(c, -10)))
-			c.awaitBound(patience, 1, named("high"))
+			c.awaitBound(time.Minute, 1, named("high"))
 			if on := c.pod("high").Spec.NodeName; on != least {
 				t.Errorf("the pod is on node %s, want %s", on, least)
 			}
@@ -130,7 +131,7 @@ func TestOthersLeaveForDevicesOfGangs(t *testing.T) {
 		p.Spec.Containers[0].Resources.Claims = []v1.ResourceClaim{{Name: "gpu"}}
 	}
 	c.create(newPod("least", gpu, cpu("1"), priority(c, -10)), newPod("less", gpu, cpu("1"), priority(c, -5)), newPod("low", gpu, cpu("1"), priority(c, -1)), newPod("beside", cpu("1"), priority(c, -20)))
-	c.awaitBound(patience, 4)
+	c.awaitBound(time.Minute, 4)
 	c.group("many", 4)
 	c.create(several(4, "many", member("many"), gpu, cpu("1"), priority(c, 1000))...)
 	c.awaitGroup("many", metav1.ConditionFalse, "a gang of 4: ")
@@ -144,7 +145,7 @@ func TestOthersLeaveForDevicesOfGangs(t *testing.T) {
 	}
 	c.group("pair", 2)
 	c.create(several(2, "pair", member("pair"), gpu, cpu("1"), priority(c, 1000))...)
-	c.await(patience, func() string {
+	c.await(time.Minute, func() string {
 		for _, name := range []string{"pair-0", "pair-1"} {
 			if p := c.pod(name); p.Status.NominatedNodeName == "" && p.Spec.NodeName == "" {
 				return "others told to leave for " + name
@@ -153,7 +154,7 @@ func TestOthersLeaveForDevicesOfGangs(t *testing.T) {
 		return ""
 	})
 	c.create(newPod("again", gpu, cpu("1"), priority(c, -10)))
-	c.awaitBound(patience, 2, prefixed("pair"))
+	c.awaitBound(time.Minute, 2, prefixed("pair"))
 	c.awaitGroup("pair", metav1.ConditionTrue, "")
 	given := map[string]string{}
 	claims, err := c.client.ResourceV1().ResourceClaims(c.namespace).List(t.Context(), metav1.ListOptions{})

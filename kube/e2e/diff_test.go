@@ -129,7 +129,7 @@ func TestPluginDiffersFromTheShadow(t *testing.T) {
 	}
 	c.addNodes(2, "n-", "4")
 	w := c.watch()
-	c.await(patience, func() string {
+	c.await(time.Minute, func() string {
 		if status, _ := w.ask(testbed.Admin); status != http.StatusOK {
 			return fmt.Sprintf("a report, there is %d", status)
 		}
@@ -139,14 +139,14 @@ func TestPluginDiffersFromTheShadow(t *testing.T) {
 	at, err := url.Parse(w.url)
 	c.must(err)
 	c.create(newPod("web", scheduledBy(v1.DefaultSchedulerName), cpu("1")))
-	c.await(patience, func() string {
+	c.await(20*time.Second, func() string {
 		if _, report := w.ask(testbed.Admin); report.Sums.Decided == 0 {
 			return "a decision of the shadow"
 		}
 		return ""
 	})
 	c.bind("web", "n-00001")
-	c.await(patience, func() string {
+	c.await(20*time.Second, func() string {
 		if _, report := w.ask(testbed.Admin); report.Sums.Bound == 0 {
 			return "a pod that was bound"
 		}
@@ -165,7 +165,7 @@ func TestPluginDiffersFromTheShadow(t *testing.T) {
 	}
 	// Whom the shadow knows is the account, not the caller, who may do everything here.
 	c.must(c.client.RbacV1().ClusterRoleBindings().Delete(t.Context(), "fairlead-shadow-reader", metav1.DeleteOptions{}))
-	c.await(patience, func() string {
+	c.await(30*time.Second, func() string {
 		got := c.kubectlFairlead("", "diff", "--port", at.Port())
 		if got.code != 1 || !strings.Contains(got.failed, "403") || !strings.Contains(got.failed, "system:serviceaccount:kube-system:fairlead-shadow-reader") {
 			return fmt.Sprintf("a refusal of the account: %+v", got)

@@ -6,6 +6,7 @@ import (
 	"math"
 	"strings"
 	"testing"
+	"time"
 
 	v1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
@@ -34,10 +35,10 @@ func TestEvictionsHonourBudgets(t *testing.T) {
 			}})
 			c.create(newPod("kept", label("app", "kept"), cpu("8"), on(kept), priority(c, -10)))
 			c.create(several(2, "free", label("app", "free"), cpu("4"), on(free))...)
-			c.awaitBound(patience, 3)
+			c.awaitBound(time.Minute, 3)
 			c.protect("kept")
 			c.create(newPod("high", cpu("8"), on(kept, free), priority(c, 1000)))
-			c.awaitBound(patience, 1, named("high"))
+			c.awaitBound(time.Minute, 1, named("high"))
 			high, stays := c.pod("high"), c.pod("kept")
 			if high.Spec.NodeName != free || stays.DeletionTimestamp != nil {
 				t.Errorf("the pod is on node %s, want %s; the protected one: deleted %v", high.Spec.NodeName, free, stays.DeletionTimestamp)
@@ -45,7 +46,7 @@ func TestEvictionsHonourBudgets(t *testing.T) {
 			if evicted, refused := f.sum("fairlead_evictions_total", "evicted"), f.sum("fairlead_evictions_total", "refused"); evicted != 2 || refused > 8 {
 				t.Errorf("%d evictions and %d refusals, want 2, and a few at most", evicted, refused)
 			}
-			c.await(patience, func() string {
+			c.await(20*time.Second, func() string {
 				for _, name := range []string{"free-0", "free-1"} {
 					said := c.events("Preempted")[name]
 					if len(said) != 1 || !strings.Contains(said[0].Note, string(high.UID)) {
@@ -65,9 +66,9 @@ func TestEvictedByEvictionAPI(t *testing.T) {
 	c.start(settings{profile: func(p *config.Profile) { p.Evictions.Enabled, p.Evictions.Budgets = true, config.Hard }})
 	c.addNodes(1, "n", "4")
 	c.create(newPod("low", cpu("3"), priority(c, -10), func(p *v1.Pod) { p.Finalizers = []string{"example.com/stays"} }))
-	c.awaitBound(patience, 1)
+	c.awaitBound(20*time.Second, 1)
 	c.create(newPod("high", cpu("3"), priority(c, 1000)))
-	c.await(patience, func() string {
+	c.await(30*time.Second, func() string {
 		victim := c.pod("low")
 		for _, said := range victim.Status.Conditions {
 			if said.Type == v1.DisruptionTarget && said.Status == v1.ConditionTrue && said.Reason == "EvictionByEvictionAPI" && victim.DeletionTimestamp != nil {
@@ -78,7 +79,7 @@ func TestEvictedByEvictionAPI(t *testing.T) {
 	})
 	_, err := c.client.CoreV1().Pods(c.namespace).Patch(t.Context(), "low", types.MergePatchType, []byte(`{"metadata":{"finalizers":null}}`), metav1.PatchOptions{})
 	c.must(err)
-	c.awaitBound(patience, 1, named("high"))
+	c.awaitBound(30*time.Second, 1, named("high"))
 }
 
 // A pod that is more important has those leave beside whom it must not stand, where the fewest of the lowest priority do, and no others. It
@@ -94,9 +95,9 @@ func TestEvictionsForRules(t *testing.T) {
 			}})
 			c.create(several(2, "many", label("app", "web"), on(many), priority(c, -5))...)
 			c.create(newPod("few", label("app", "web"), on(few), priority(c, -10)), newPod("beside", on(few), priority(c, -20)))
-			c.awaitBound(patience, 4)
+			c.awaitBound(time.Minute, 4)
 			c.create(newPod("high", awayFrom("web", host), on(many, few), priority(c, 1000)))
-			c.awaitBound(patience, 1, named("high"))
+			c.awaitBound(time.Minute, 1, named("high"))
 			if high := c.pod("high"); high.Spec.NodeName != few {
 				t.Errorf("the pod is on node %s, want %s", high.Spec.NodeName, few)
 			}
@@ -123,7 +124,7 @@ func TestFlowPolicies(t *testing.T) {
 			}})
 			c.addNodes(4, "n", "10")
 			c.create(several(50, "p")...)
-			c.awaitBound(patience, 40)
+			c.awaitBound(time.Minute, 40)
 			c.checkRoom()
 			if out := f.sum("fairlead_evictions_total"); out > 0 {
 				t.Errorf("%d evictions were asked for among equals", out)
@@ -165,7 +166,7 @@ func (c *cluster) protectAll(app string, count int32) {
 		Spec:       policyv1.PodDisruptionBudgetSpec{MinAvailable: &all, Selector: apps(app)},
 	}, metav1.CreateOptions{})
 	c.must(err)
-	c.await(patience, func() string {
+	c.await(time.Minute, func() string {
 		b, err := budgets.Get(c.t.Context(), app, metav1.GetOptions{})
 		c.must(err)
 		if b.Status.ObservedGeneration < b.Generation || b.Status.CurrentHealthy < count {
@@ -191,7 +192,7 @@ func priority(c *cluster, value int32) option {
 // admitted waits until the API server admits pods of a class that was made.
 func (c *cluster) admitted(class option) option {
 	c.t.Helper()
-	c.await(patience, func() string {
+	c.await(time.Minute, func() string {
 		_, err := c.client.CoreV1().Pods(c.namespace).Create(c.t.Context(), newPod("admitted", class), metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}})
 		if err != nil {
 			return fmt.Sprintf("pods of the new class admitted: %v", err)

@@ -107,12 +107,12 @@ func (p *pressure) leaderKilled() *fairlead {
 	p.forgetLeader(leaseName)
 	profiles := fmt.Sprintf("profiles: [{schedulerName: %s, evictions: {enabled: true, atOnce: %d}}]\n", testbed.FairleadProfile, amid)
 	first := p.runWith("first", shortLease, profiles)
-	leader := p.awaitLeader(patience, "")
+	leader := p.awaitLeader(30*time.Second, "")
 	p.runWith("second", calmLease, profiles)
 	p.come()
 	p.awaitLeaving(amid)
 	first.signal(syscall.SIGKILL)
-	p.awaitLeader(patience, leader)
+	p.awaitLeader(time.Minute, leader)
 	return nil
 }
 
@@ -157,7 +157,7 @@ func (p *pressure) watchesStall() *fairlead {
 // serve waits until all victims were told, lets one go after the other, and judges what came of it.
 func (p *pressure) serve(f *fairlead) {
 	p.t.Helper()
-	p.await(patience, func() string {
+	p.await(time.Minute, func() string {
 		if gone := lows - len(p.lows()); gone+len(p.leaving()) < victims {
 			return fmt.Sprintf("%d pods told to leave; %d have left, and %v were told", victims, gone, p.leaving())
 		}
@@ -167,17 +167,17 @@ func (p *pressure) serve(f *fairlead) {
 	leave := p.leaving()
 	p.letGo(leave[1:]...)
 	p.create(newPod("small")) // which is bound when it was seen who has left
-	p.awaitBound(patience, 1, named("small"))
+	p.awaitBound(time.Minute, 1, named("small"))
 	p.awaitNominated()
 	if p.gang {
 		if n := len(p.bound(prefixed("high"))); n > 0 {
 			p.t.Errorf("%d pods of the gang are bound before there is room for all", n)
 		}
 	} else {
-		p.awaitBound(patience, comers-1, prefixed("high"))
+		p.awaitBound(time.Minute, comers-1, prefixed("high"))
 	}
 	p.letGo(leave[0])
-	p.awaitBound(patience, comers, prefixed("high"))
+	p.awaitBound(time.Minute, comers, prefixed("high"))
 	if p.gang {
 		p.awaitGroup("high", metav1.ConditionTrue, "")
 	}
@@ -196,7 +196,7 @@ func (p *pressure) serve(f *fairlead) {
 // awaitNominated waits until each of those that wait has a nominated node of its own.
 func (p *pressure) awaitNominated() {
 	p.t.Helper()
-	p.await(patience, func() string {
+	p.await(20*time.Second, func() string {
 		nodes := map[string]bool{}
 		for _, pod := range p.pods() {
 			if node := pod.Status.NominatedNodeName + pod.Spec.NodeName; strings.HasPrefix(pod.Name, "high") && node != "" {

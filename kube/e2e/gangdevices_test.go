@@ -7,6 +7,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	admissionv1 "k8s.io/api/admissionregistration/v1"
 	v1 "k8s.io/api/core/v1"
@@ -119,7 +120,7 @@ func TestGangSharesDevicesOut(t *testing.T) {
 		c.claim(fmt.Sprint("pair-", i), "whole."+driver, "half."+driver)
 	}
 	c.create(several(2, "pair", member("pair"), cpu("1"), claiming)...)
-	c.awaitBound(patience, 2)
+	c.awaitBound(30*time.Second, 2)
 	given := c.given()
 	if len(given) != 2 || given["pair-0"] == given["pair-1"] {
 		t.Errorf("two pods have the devices %v, want each a half", given)
@@ -134,7 +135,7 @@ func TestGangSharesDevicesOut(t *testing.T) {
 	c.create(several(3, "many", member("many"), cpu("1"), claiming)...)
 	c.awaitGroup("many", metav1.ConditionFalse, "Fairlead: a gang of 3: the claims of 3 of its pods (many-0, many-1, many-2) need devices that draw at least")
 	want := regexp.MustCompile(`^Fairlead: a gang of 3: the claims of 3 of its pods .* draw at least [^ ]+ of memory, and [^ ]+ are left\.$`)
-	c.await(patience, func() string {
+	c.await(30*time.Second, func() string {
 		if said := condition(c.pod("many-0")).Message; !want.MatchString(said) {
 			return fmt.Sprintf("a pod of the gang to say %s; it says %q", want, said)
 		}
@@ -144,7 +145,7 @@ func TestGangSharesDevicesOut(t *testing.T) {
 		t.Errorf("a gang that waits has devices: %v", given)
 	}
 	c.offerCard(driver, "n-00002")
-	c.awaitBound(patience, 5)
+	c.awaitBound(30*time.Second, 5)
 	given = c.given()
 	used := map[string]string{}
 	for claim, device := range given {
@@ -174,7 +175,7 @@ func TestGangGivesDevicesBack(t *testing.T) {
 	admit := c.refuseDevices("pair-1")
 	c.start(settings{})
 	c.create(several(2, "pair", member("pair"), cpu("1"), claiming)...)
-	c.await(patience, func() string {
+	c.await(30*time.Second, func() string {
 		for _, name := range []string{"pair-0", "pair-1"} {
 			if said := condition(c.pod(name)).Message; !strings.Contains(said, "is not to have devices") {
 				return fmt.Sprintf("pod %s to say that its gang could not be prepared for; it says %q", name, said)
@@ -182,7 +183,7 @@ func TestGangGivesDevicesBack(t *testing.T) {
 		}
 		return ""
 	})
-	c.await(patience, func() string {
+	c.await(30*time.Second, func() string {
 		if given := c.given(); len(given) > 0 {
 			return fmt.Sprintf("no devices for a gang that is not bound; claims have %v", given)
 		}
@@ -192,7 +193,7 @@ func TestGangGivesDevicesBack(t *testing.T) {
 		t.Errorf("%d pods of a gang that cannot be prepared for are bound", n)
 	}
 	admit()
-	c.awaitBound(patience, 2)
+	c.awaitBound(30*time.Second, 2)
 	if given := c.given(); len(given) != 2 || given["pair-0"] == given["pair-1"] {
 		t.Errorf("two pods have the devices %v", given)
 	}
@@ -222,7 +223,7 @@ func (c *cluster) refuseDevices(claim string) (admit func()) {
 		_, err := c.client.ResourceV1().ResourceClaims(c.namespace).Patch(c.t.Context(), claim, types.MergePatchType, patch, metav1.PatchOptions{DryRun: []string{metav1.DryRunAll}})
 		return err != nil
 	}
-	c.await(patience, func() string {
+	c.await(30*time.Second, func() string {
 		if !refuses() {
 			return "the API server to refuse devices for " + claim
 		}

@@ -199,7 +199,7 @@ func TestKarpenterCapacityBuffer(t *testing.T) {
 	before, _ := a.claims.counts()
 	began := time.Now()
 	a.deploy("web", 3, cpu("1500m"))
-	a.awaitBound(patience, 3)
+	a.awaitBound(time.Minute, 3)
 	took := time.Since(began)
 	if came, _ := a.claims.counts(); len(perNode(a.bound())) > before {
 		t.Errorf("the pods wanted nodes: %d before, %d since", before, came)

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	batchv1 "k8s.io/api/batch/v1"
 	v1 "k8s.io/api/core/v1"
@@ -71,7 +72,7 @@ func realCluster(t *testing.T) (*cluster, *v1.Node) {
 		t.Fatal(err)
 	}
 	c := newCluster(t, bed)
-	c.await(patience, func() string {
+	c.await(time.Minute, func() string {
 		if _, err := c.client.CoreV1().ServiceAccounts(c.namespace).Get(t.Context(), "default", metav1.GetOptions{}); err != nil {
 			return fmt.Sprintf("the service account: %v", err)
 		}
@@ -91,7 +92,7 @@ func inContainer(p *v1.Pod) {
 
 func (c *cluster) awaitReady(name string) {
 	c.t.Helper()
-	c.await(patience, func() string {
+	c.await(time.Minute, func() string {
 		p := c.pod(name)
 		for _, condition := range p.Status.Conditions {
 			if condition.Type == v1.PodReady && condition.Status == v1.ConditionTrue {
@@ -125,7 +126,7 @@ func (c *cluster) resize(name, cpu string) {
 	_, err := c.client.CoreV1().Pods(c.namespace).Patch(c.t.Context(), name, types.StrategicMergePatchType, []byte(patch), metav1.PatchOptions{}, "resize")
 	c.must(err)
 	want := resource.MustParse(cpu)
-	c.await(patience, func() string {
+	c.await(time.Minute, func() string {
 		p := c.pod(name)
 		has := p.Status.ContainerStatuses[0].Resources
 		if has == nil || has.Requests.Cpu().Cmp(want) != 0 {

@@ -81,7 +81,7 @@ environment:
 	c.awaitReady("gold")
 	client, err := dynamic.NewForConfig(bed.Config(testbed.Admin))
 	c.must(err)
-	c.await(patience, func() string {
+	c.await(time.Minute, func() string {
 		accounts, err := client.Resource(scheduler.WorkloadAccounts()).Namespace(c.namespace).List(t.Context(), metav1.ListOptions{})
 		c.must(err)
 		if len(accounts.Items) == 0 {
@@ -226,7 +226,7 @@ func (c *cluster) schedulerOn(node string) *v1.Pod {
 // schedulerPods are the two replicas, which are ready and on different nodes.
 func (c *cluster) schedulerPods() (pods []v1.Pod) {
 	c.t.Helper()
-	c.await(patience, func() string {
+	c.await(time.Minute, func() string {
 		list, err := c.client.CoreV1().Pods(systems).List(c.t.Context(), metav1.ListOptions{LabelSelector: "app.kubernetes.io/name=fairlead-scheduler"})
 		c.must(err)
 		pods = slices.DeleteFunc(list.Items, func(p v1.Pod) bool {
@@ -266,7 +266,7 @@ func (c *cluster) sayHowSchedulersEnded() {
 func (c *cluster) leaderOfRelease(other string) string {
 	c.t.Helper()
 	var holder string
-	c.await(patience, func() string {
+	c.await(time.Minute, func() string {
 		if holder = c.holder(); holder == "" || holder == other {
 			return fmt.Sprintf("a leader other than %q", other)
 		}

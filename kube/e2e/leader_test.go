@@ -34,7 +34,7 @@ func TestLeaderStops(t *testing.T) {
 func (c *cluster) loseLeader(lease time.Duration, signal syscall.Signal, pods, bound int) *replica {
 	c.t.Helper()
 	first := c.run("first", lease)
-	leader := c.awaitLeader(patience, "")
+	leader := c.awaitLeader(30*time.Second, "")
 	c.run("second", lease)
 	c.addNodes(100, "n", "20")
 	// The pods come while the leader goes and nobody leads.
@@ -44,10 +44,10 @@ func (c *cluster) loseLeader(lease time.Duration, signal syscall.Signal, pods, b
 		c.create(several(pods, "p")...)
 	}()
 	defer func() { <-done }()
-	c.awaitBound(patience, bound)
+	c.awaitBound(time.Minute, bound)
 	first.signal(signal)
 	began := time.Now()
-	c.awaitLeader(patience, leader)
+	c.awaitLeader(30*time.Second, leader)
 	c.t.Logf("%d pods were bound when the next leader led, %s after the signal", len(c.bound()), time.Since(began).Round(time.Millisecond))
 	<-done
 	c.awaitBound(2*time.Minute, pods)

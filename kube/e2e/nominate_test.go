@@ -20,10 +20,10 @@ func TestNominatedWhileVictimsLeave(t *testing.T) {
 	c.start(settings{profile: func(p *config.Profile) { p.Evictions.Enabled = true }})
 	c.addNodes(1, "n", "10")
 	c.create(newPod("low", cpu("8"), takesItsTime, priority(c, -10)))
-	c.awaitBound(patience, 1)
+	c.awaitBound(time.Minute, 1)
 	c.create(newPod("high", cpu("8"), priority(c, 1000)))
 	node := c.pod("low").Spec.NodeName
-	c.await(patience, func() string {
+	c.await(20*time.Second, func() string {
 		status, said := c.pod("high").Status, c.events("FailedScheduling")["high"]
 		const words = "is kept for it until 1 pod has left (low)."
 		if status.NominatedNodeName != node || len(status.Conditions) == 0 || !strings.Contains(status.Conditions[0].Message, words) {
@@ -35,7 +35,7 @@ func TestNominatedWhileVictimsLeave(t *testing.T) {
 		return ""
 	})
 	c.letGo("low")
-	c.awaitBound(patience, 1, named("high"))
+	c.awaitBound(time.Minute, 1, named("high"))
 	if on := c.pod("high").Status.NominatedNodeName; on != "" {
 		t.Errorf("the bound pod has the nominated node %s", on)
 	}
@@ -47,7 +47,7 @@ func TestNominationsOfOthersAreRespected(t *testing.T) {
 	c.start(settings{})
 	c.addNodes(1, "n", "10")
 	c.create(newPod("ours", cpu("1")))
-	c.awaitBound(patience, 1)
+	c.awaitBound(time.Minute, 1)
 	node := c.pod("ours").Spec.NodeName
 	c.create(newPod("theirs", cpu("8"), func(p *v1.Pod) { p.Spec.SchedulerName = "other" }))
 	nominate := func(patch string) {
@@ -57,12 +57,12 @@ func TestNominationsOfOthersAreRespected(t *testing.T) {
 	nominate(fmt.Sprintf(`{"status":{"nominatedNodeName":%q}}`, node))
 	time.Sleep(time.Second) // until our scheduler has seen it
 	c.create(newPod("waits", cpu("4")))
-	c.await(patience, func() string {
+	c.await(20*time.Second, func() string {
 		if status := c.pod("waits").Status; len(status.Conditions) == 0 || status.Conditions[0].Reason != v1.PodReasonUnschedulable {
 			return fmt.Sprintf("the pod waits, and its status is %+v", status)
 		}
 		return ""
 	})
 	nominate(`{"status":{"nominatedNodeName":null}}`)
-	c.awaitBound(patience, 1, named("waits"))
+	c.awaitBound(time.Minute, 1, named("waits"))
 }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 	"testing"
+	"time"
 
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/labels"
@@ -29,7 +30,7 @@ func TestParity(t *testing.T) {
 			}
 			for _, group := range parityWorkload(scheduler) {
 				c.create(group...)
-				c.await(patience, func() string {
+				c.await(time.Minute, func() string {
 					for _, p := range c.pods() {
 						if p.Spec.NodeName == "" && condition(&p).Message == "" {
 							return "a decision about pod " + p.Name

@@ -155,7 +155,7 @@ func TestTenantsConstrainTheirOwnPods(t *testing.T) {
 		_, err := c.client.CoreV1().Pods(other).Create(t.Context(), pod, metav1.CreateOptions{})
 		c.must(err)
 	}
-	c.await(patience, func() string {
+	c.await(20*time.Second, func() string {
 		list, err := c.client.CoreV1().Pods(other).List(t.Context(), metav1.ListOptions{FieldSelector: "spec.nodeName!="})
 		c.must(err)
 		if len(list.Items) < 4 {
@@ -164,7 +164,7 @@ func TestTenantsConstrainTheirOwnPods(t *testing.T) {
 		return ""
 	})
 	c.create(several(3, "mine", cpu("1"))...)
-	c.awaitBound(patience, 2)
+	c.awaitBound(20*time.Second, 2)
 	waits := c.namesOf(func(p *v1.Pod) bool { return p.Spec.NodeName == "" })
 	if len(waits) != 1 {
 		t.Fatalf("%v wait, want one", waits)
@@ -177,7 +177,7 @@ func TestTenantsConstrainTheirOwnPods(t *testing.T) {
 	if why := c.awaitRefused("falcon-0"); !strings.Contains(why, "violate PlacementConstraint") || strings.Contains(why, "falcon-near") || strings.Contains(why, "falcon-apart") || strings.Contains(why, "red") {
 		t.Errorf("who is bound by a constraint of the cluster says %q", why)
 	}
-	c.await(patience, func() string {
+	c.await(20*time.Second, func() string {
 		object, err := mine.Get(t.Context(), "together", metav1.GetOptions{})
 		c.must(err)
 		read := &v1alpha1.PlacementConstraint{}
@@ -188,7 +188,7 @@ func TestTenantsConstrainTheirOwnPods(t *testing.T) {
 		}
 		return ""
 	})
-	c.await(patience, func() string {
+	c.await(20*time.Second, func() string {
 		kubectl := exec.CommandContext(t.Context(), c.bed.Program("kubectl"), "--kubeconfig", c.bed.Kubeconfig(testbed.Admin), "-n", c.namespace, "get", "plc", "apart")
 		out, err := kubectl.CombinedOutput()
 		if err != nil || !regexp.MustCompile(`(?m)^NAME +ACCEPTED +BOUND +VIOLATED +SINCE +AGE\napart +True +2 +0 `).Match(out) {
@@ -213,7 +213,7 @@ func TestPlacementConstraintsChangeWhilePodsWait(t *testing.T) {
 	c.addNodes(40, "n", "100")
 	web := label("app", "web")
 	c.create(several(1000, "web", web, cpu("1"))...)
-	c.awaitBound(patience, 20)
+	c.awaitBound(20*time.Second, 20)
 	time.Sleep(3 * time.Second)
 	if bound := len(c.bound()); bound != 20 {
 		t.Fatalf("%d are bound, where two halves may have 10 each", bound)
@@ -223,12 +223,12 @@ func TestPlacementConstraintsChangeWhilePodsWait(t *testing.T) {
 	object.Object["spec"] = c.ours("PlacementConstraint", "few", spec(100)).Object["spec"]
 	_, err = of.Update(t.Context(), object, metav1.UpdateOptions{})
 	c.must(err)
-	c.awaitBound(patience, 200)
+	c.awaitBound(20*time.Second, 200)
 	time.Sleep(3 * time.Second)
 	if bound := len(c.bound()); bound != 200 {
 		t.Fatalf("%d are bound, where two halves may have 100 each", bound)
 	}
 	c.must(of.Delete(t.Context(), "few", metav1.DeleteOptions{}))
-	c.awaitBound(patience, 1000)
+	c.awaitBound(time.Minute, 1000)
 	c.checkRoom()
 }

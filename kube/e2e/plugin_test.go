@@ -112,10 +112,10 @@ func rivals(t *testing.T) (mine, theirs *cluster) {
 		newPod("secret-db-1", by, cpu("3"), label("app", "secret-db"), label("fairlead.dev/class", "gold"), awayFrom("web", v1.LabelHostname), everywhere),
 	)
 	c.run("leader", calmLease)
-	c.awaitLeader(patience, "")
-	other.awaitBound(patience, 2)
+	c.awaitLeader(30*time.Second, "")
+	other.awaitBound(30*time.Second, 2)
 	c.create(newPod("web-0", by, cpu("3"), label("app", "web"), label("fairlead.dev/class", "gold")))
-	c.awaitBound(patience, 1)
+	c.awaitBound(30*time.Second, 1)
 	c.create(newPod("web-1", by, cpu("500m"), label("app", "web"), label("fairlead.dev/class", "gold"), awayFrom("web", v1.LabelHostname)))
 	if !testbed.Before(37) {
 		c.group("train", 3)
@@ -125,10 +125,10 @@ func rivals(t *testing.T) (mine, theirs *cluster) {
 	c.awaitRefused("web-1")
 	c.placeAlone(client)
 	c.create(newPod("lone-0", by, cpu("100m"), label("app", "lone")))
-	c.awaitBound(patience, 2)
+	c.awaitBound(30*time.Second, 2)
 	c.create(newPod("lone-1", by, cpu("100m"), label("app", "lone")), newPod("foreign", scheduledBy("volcano")), newPod("done", by))
 	c.awaitRefused("lone-1")
-	c.awaitBound(patience, 3)
+	c.awaitBound(30*time.Second, 3)
 	done := c.pod("done")
 	done.Status.Phase = v1.PodSucceeded
 	_, err = c.client.CoreV1().Pods(c.namespace).UpdateStatus(ctx, done, metav1.UpdateOptions{})

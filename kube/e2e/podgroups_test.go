@@ -7,6 +7,7 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
 	v1 "k8s.io/api/core/v1"
 	schedulingv1beta1 "k8s.io/api/scheduling/v1beta1"
@@ -53,7 +54,7 @@ func (c *cluster) resizeGroup(name string, least int32) {
 // awaitGroup waits until the group's condition has the status, and words like these.
 func (c *cluster) awaitGroup(name string, status metav1.ConditionStatus, words string) {
 	c.t.Helper()
-	c.await(patience, func() string {
+	c.await(20*time.Second, func() string {
 		g, err := c.client.SchedulingV1beta1().PodGroups(c.namespace).Get(c.t.Context(), name, metav1.GetOptions{})
 		c.must(err)
 		has := meta.FindStatusCondition(g.Status.Conditions, schedulingv1beta1.PodGroupInitiallyScheduled)
@@ -77,15 +78,15 @@ func TestPodGroupIsPlacedTogether(t *testing.T) {
 	c.addNodes(2, "n", "4")
 	c.create(several(2, "early", member("gang"), cpu("3"))...)
 	c.create(newPod("free", cpu("1")))
-	c.awaitBound(patience, 1)
+	c.awaitBound(20*time.Second, 1)
 	c.expect("early-0", held, regexp.MustCompile(`^0/2 nodes are available: its pod group gang is not there\.$`))
 	c.group("gang", 3)
 	c.awaitGroup("gang", metav1.ConditionFalse, "a gang of 3: 2 of its 2 waiting tasks would fit now, and 1 more have yet to come.")
 	c.create(newPod("late", member("gang"), cpu("4")))
 	c.awaitGroup("gang", metav1.ConditionFalse, "a gang of 3: 2 of its 3 waiting tasks would fit now.")
-	c.awaitBound(patience, 1)
+	c.awaitBound(time.Second, 1)
 	c.addNodes(1, "m", "4")
-	c.awaitBound(patience, 4)
+	c.awaitBound(20*time.Second, 4)
 	c.awaitGroup("gang", metav1.ConditionTrue, "")
 	c.checkRoom()
 }
@@ -97,7 +98,7 @@ func TestPodGroupEvictsAndShrinks(t *testing.T) {
 	c.start(settings{profile: func(p *config.Profile) { p.Evictions.Enabled = true }})
 	c.addNodes(4, "n", "4")
 	c.create(several(4, "low", cpu("3"), priority(c, -10))...)
-	c.awaitBound(patience, 4)
+	c.awaitBound(20*time.Second, 4)
 	c.group("wide", 5)
 	c.create(several(5, "wide", member("wide"), cpu("3"), priority(c, 1000))...)
 	c.awaitGroup("wide", metav1.ConditionFalse, "a gang of 5: ")
@@ -105,7 +106,7 @@ func TestPodGroupEvictsAndShrinks(t *testing.T) {
 		t.Fatalf("%d of 4 pods were evicted for a group that has no place even so", 4-n)
 	}
 	c.resizeGroup("wide", 3)
-	c.await(patience, func() string {
+	c.await(time.Minute, func() string {
 		if n := len(c.bound(prefixed("wide"))); n < 3 {
 			return fmt.Sprintf("3 pods of the group bound, %d are", n)
 		}
@@ -121,15 +122,15 @@ func TestPodGroupStandsInOneZone(t *testing.T) {
 	c.start(settings{})
 	c.addNodes(6, "n", "4")
 	c.create(newPod("there", cpu("1")))
-	c.awaitBound(patience, 1)
+	c.awaitBound(20*time.Second, 1)
 	c.group("gang", 3, inOne(v1.LabelTopologyZone))
 	c.create(several(3, "gang", member("gang"), cpu("3"))...)
 	c.awaitGroup("gang", metav1.ConditionFalse, "a gang of 3: 2 of its 3 waiting tasks would fit now in the best of 3 domains, of which one is to hold them all.")
 	c.addNodes(9, "m", "4")
-	c.awaitBound(patience, 4)
+	c.awaitBound(20*time.Second, 4)
 	c.awaitGroup("gang", metav1.ConditionTrue, "")
 	c.create(newPod("gang-late", member("gang"), cpu("3")))
-	c.awaitBound(patience, 5)
+	c.awaitBound(20*time.Second, 5)
 	zones := map[string]int{}
 	for _, p := range c.bound(prefixed("gang")) {
 		n, err := c.client.CoreV1().Nodes().Get(t.Context(), p.Spec.NodeName, metav1.GetOptions{})
@@ -153,10 +154,10 @@ func TestPodGroupReplacesAMember(t *testing.T) {
 	}
 	c.create(several(2, "small", cpu("2"), priority(c, -10), on("n00006"))...)
 	c.create(newPod("large", cpu("4"), priority(c, -10), on("n00009")))
-	c.awaitBound(patience, 3)
+	c.awaitBound(20*time.Second, 3)
 	c.group("gang", 2, inOne(v1.LabelTopologyZone))
 	c.create(several(2, "gang", member("gang"), cpu("3"), priority(c, 1000))...)
-	c.awaitBound(patience, 5)
+	c.awaitBound(20*time.Second, 5)
 	stays := c.pod("gang-0")
 	lose := func(pod string) {
 		node := c.pod(pod).Spec.NodeName
@@ -177,7 +178,7 @@ func TestPodGroupReplacesAMember(t *testing.T) {
 		t.Helper()
 		want = append(want, "gang-0 on "+stays.Spec.NodeName)
 		slices.Sort(want)
-		c.await(patience, func() string {
+		c.await(time.Minute, func() string {
 			if names := there(); !slices.Equal(names, want) {
 				return fmt.Sprintf("%v bound, those are %v", want, names)
 			}
@@ -207,9 +208,9 @@ func TestPodGroupLeavesAllAtOnce(t *testing.T) {
 	c.addNodes(3, "n", "4")
 	c.group("whole", 3, goAllAtOnce)
 	c.create(several(3, "whole", member("whole"), cpu("3"))...)
-	c.awaitBound(patience, 3)
+	c.awaitBound(20*time.Second, 3)
 	c.create(newPod("urgent", cpu("3"), priority(c, 1000)))
-	c.await(patience, func() string {
+	c.await(time.Minute, func() string {
 		if n := len(c.bound(prefixed("whole"))); n > 0 || len(c.bound(prefixed("urgent"))) != 1 {
 			return fmt.Sprintf("the urgent pod bound, and all 3 of the group gone; %d are there", n)
 		}
@@ -224,17 +225,17 @@ func TestPodGroupSurvivesTheLeader(t *testing.T) {
 	c.addNodes(2, "n", "4")
 	c.forgetLeader(leaseName)
 	first := c.run("first", shortLease)
-	leader := c.awaitLeader(patience, "")
+	leader := c.awaitLeader(30*time.Second, "")
 	c.group("gang", 3)
 	c.create(several(3, "gang", member("gang"), cpu("3"))...)
 	c.awaitGroup("gang", metav1.ConditionFalse, "a gang of 3: 2 of its 3 waiting tasks would fit now.")
 	first.signal(syscall.SIGKILL)
 	c.run("second", calmLease)
-	c.awaitLeader(patience, leader)
+	c.awaitLeader(time.Minute, leader)
 	c.create(newPod("free", cpu("1")))
-	c.awaitBound(patience, 1)
+	c.awaitBound(30*time.Second, 1)
 	c.addNodes(1, "m", "4")
-	c.awaitBound(patience, 4)
+	c.awaitBound(30*time.Second, 4)
 	c.awaitGroup("gang", metav1.ConditionTrue, "")
 }
 

@@ -102,7 +102,7 @@ func (r *replica) signal(s syscall.Signal) {
 // awaitEnd waits until the process has ended.
 func (r *replica) awaitEnd() {
 	r.cluster.t.Helper()
-	r.cluster.await(patience, func() string {
+	r.cluster.await(30*time.Second, func() string {
 		if _, runs := r.cluster.bed.PIDs()[r.name]; runs {
 			return "the end of " + r.name
 		}

@@ -54,9 +54,9 @@ func TestRaceWithKubeScheduler(t *testing.T) {
 		group.Go(func() { c.create(several(each, name, label("app", name), scheduledBy(scheduler))...) })
 	}
 	group.Wait()
-	c.awaitBound(patience, nodes*size)
+	c.awaitBound(time.Minute, nodes*size)
 	// Both have decided about every pod: those left over were refused by both.
-	c.await(patience, func() string {
+	c.await(time.Minute, func() string {
 		for _, p := range c.pods() {
 			if p.Spec.NodeName == "" && condition(&p).Message == "" {
 				return "a word about pod " + p.Name

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"regexp"
 	"testing"
+	"time"
 
 	v1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -31,7 +32,7 @@ func TestReasons(t *testing.T) {
 	unlabel := []byte(`{"metadata":{"labels":{"disk":null}}}`)
 	_, err := c.client.CoreV1().Nodes().Patch(t.Context(), "node-00007", types.MergePatchType, label, metav1.PatchOptions{})
 	c.must(err)
-	c.awaitBound(patience, 1)
+	c.awaitBound(20*time.Second, 1)
 	_, err = c.client.CoreV1().Nodes().Patch(t.Context(), "node-00007", types.MergePatchType, unlabel, metav1.PatchOptions{})
 	c.must(err)
 	p := c.pod("choosy")
@@ -39,7 +40,7 @@ func TestReasons(t *testing.T) {
 		t.Errorf("pod choosy is on node %q with the condition %+v", p.Spec.NodeName, condition(p))
 	}
 	c.checkScheduledOnce()
-	c.await(patience, func() string {
+	c.await(10*time.Second, func() string {
 		if left := f.sum("scheduler_unschedulable_pods", "NodeAffinity"); left != 1 {
 			return fmt.Sprintf("the gauge of pods refused by NodeAffinity is %d, want 1", left)
 		}
@@ -53,7 +54,7 @@ func TestSchedulingGates(t *testing.T) {
 	c := living(t)
 	c.start(settings{})
 	c.create(newPod("gated", func(p *v1.Pod) { p.Spec.SchedulingGates = []v1.PodSchedulingGate{{Name: "e2e/a"}, {Name: "e2e/b"}} }), newPod("free"))
-	c.awaitBound(patience, 1)
+	c.awaitBound(20*time.Second, 1)
 	ungate := func(gates string) {
 		_, err := c.client.CoreV1().Pods(c.namespace).Patch(t.Context(), "gated", types.JSONPatchType,
 			fmt.Appendf(nil, `[{"op":"replace","path":"/spec/schedulingGates","value":%s}]`, gates), metav1.PatchOptions{})
@@ -61,13 +62,13 @@ func TestSchedulingGates(t *testing.T) {
 	}
 	ungate(`[{"name":"e2e/b"}]`)
 	c.create(newPod("later"))
-	c.awaitBound(patience, 2)
+	c.awaitBound(20*time.Second, 2)
 	p := c.pod("gated")
 	if said := condition(p); p.Spec.NodeName != "" || said.Reason != v1.PodReasonSchedulingGated {
 		t.Errorf("the gated pod is on node %q with the condition %+v", p.Spec.NodeName, said)
 	}
 	ungate(`[]`)
-	c.awaitBound(patience, 3)
+	c.awaitBound(20*time.Second, 3)
 	if events := c.events("FailedScheduling"); len(events) > 0 {
 		t.Errorf("events of failure: %v", events)
 	}
@@ -86,7 +87,7 @@ func (c *cluster) expect(pod, reason string, want *regexp.Regexp) {
 	if said := c.awaitCondition(pod, reason); !want.MatchString(said) {
 		c.t.Errorf("the condition of pod %s says\n%s\nwant\n%s", pod, said, want)
 	}
-	c.await(patience, func() string {
+	c.await(20*time.Second, func() string {
 		if len(c.events("FailedScheduling")[pod]) == 0 {
 			return "an event FailedScheduling of pod " + pod
 		}

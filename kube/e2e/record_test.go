@@ -5,6 +5,7 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
+	"time"
 
 	"fairlead.dev/fairlead/flow"
 	"fairlead.dev/fairlead/kube/config"
@@ -26,15 +27,15 @@ func TestRecordingReplays(t *testing.T) {
 	c.addNodes(10, "n", "40") // so that pods that fill two of them leave eight for those that keep apart
 	c.create(several(60, "plain")...)
 	c.create(several(8, "apart", label("app", "apart"), awayFrom("apart", "kubernetes.io/hostname"))...)
-	c.awaitBound(patience, 68) // by the first core
-	for i := range 12 {        // more than that has columns for
+	c.awaitBound(time.Minute, 68) // by the first core
+	for i := range 12 {           // more than that has columns for
 		c.create(newPod(fmt.Sprintf("port-%d", i), hostPort(int32(8000+i))))
 	}
 	c.create(newPod("large", cpu("100")))
-	c.awaitBound(patience, 80)
+	c.awaitBound(time.Minute, 80)
 	c.deletePods()
 	c.create(several(20, "later")...)
-	c.awaitBound(patience, 20)
+	c.awaitBound(time.Minute, 20)
 	fairlead.stop()
 	files, err := recording.Files(dir)
 	c.must(err)
@@ -62,7 +63,7 @@ func TestRacesReplay(t *testing.T) {
 	for i := range 5 {
 		c.create(several(30, fmt.Sprintf("batch-%d", i))...)
 	}
-	c.awaitBound(patience, 150)
+	c.awaitBound(time.Minute, 150)
 	fairlead.stop()
 	files, err := recording.Files(dir)
 	c.must(err)

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
@@ -35,10 +36,10 @@ func TestTiersAndReplicas(t *testing.T) {
 	}
 	c.start(settings{profile: asksFairlead})
 	c.create(newPod("db", classed("gold"), cpu("1"))) // to which it is kept, as it runs from the first moment on
-	c.awaitBound(patience, 1)
+	c.awaitBound(20*time.Second, 1)
 	gold := func(p *v1.Pod) { ofDeployment("a")(p); classed("gold")(p) }
 	c.create(several(2, "web", gold, cpu("1"))...)
-	c.awaitBound(patience, 3)
+	c.awaitBound(20*time.Second, 3)
 	nodes := map[string]bool{}
 	for _, p := range c.pods() {
 		nodes[p.Spec.NodeName] = nodes[p.Spec.NodeName] || p.Name != "db"
@@ -50,7 +51,7 @@ func TestTiersAndReplicas(t *testing.T) {
 	c.must(err)
 	enough := func(status metav1.ConditionStatus, words string) {
 		t.Helper()
-		c.await(patience, func() string {
+		c.await(20*time.Second, func() string {
 			object, err := client.Resource(scheduler.WorkloadAccounts()).Namespace(c.namespace).Get(t.Context(), "deployment.web", metav1.GetOptions{})
 			if err != nil {
 				return err.Error()
@@ -72,7 +73,7 @@ func TestTiersAndReplicas(t *testing.T) {
 		}
 	}
 	enough(metav1.ConditionTrue, "ServiceClass gold wants 3 pods at once, and there are 3.")
-	c.await(patience, func() string {
+	c.await(time.Minute, func() string {
 		object, err := of.Get(t.Context(), "gold", metav1.GetOptions{})
 		c.must(err)
 		class := &v1alpha1.ServiceClass{}

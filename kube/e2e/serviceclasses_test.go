@@ -161,7 +161,7 @@ func TestServiceClassesChangeWhilePodsWait(t *testing.T) {
 	if !strings.Contains(why, `its label fairlead.dev/class is "gold": namespaceSelector of the ServiceClass does not let this namespace use it, which may use ["none" "rest"]`) {
 		t.Errorf("a pod of a class that its namespace may not use says %q", why)
 	}
-	c.awaitBound(patience, 1)
+	c.awaitBound(20*time.Second, 1)
 
 	// The namespace gets its label, and the class another promise, while they wait.
 	_, err := c.client.CoreV1().Namespaces().Update(t.Context(), &v1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: c.namespace, Labels: map[string]string{"team": "shop"}}}, metav1.UpdateOptions{})
@@ -171,7 +171,7 @@ func TestServiceClassesChangeWhilePodsWait(t *testing.T) {
 	c.must(unstructured.SetNestedField(object.Object, "50%", "spec", "availability"))
 	_, err = of.Update(t.Context(), object, metav1.UpdateOptions{})
 	c.must(err)
-	c.await(patience, func() string {
+	c.await(20*time.Second, func() string {
 		read := &v1alpha1.ServiceClass{}
 		object, err := of.Get(t.Context(), "gold", metav1.GetOptions{})
 		c.must(err)
@@ -187,7 +187,7 @@ func TestServiceClassesChangeWhilePodsWait(t *testing.T) {
 
 	c.must(testbed.StartControllers(t.Context(), c.bed, "clusterrole-aggregation-controller")) // which has view and edit take in ours
 	tenant := c.tenant("tenant")
-	c.await(patience, func() string {
+	c.await(20*time.Second, func() string {
 		if _, err := tenant.Get(t.Context(), "gold", metav1.GetOptions{}); err != nil {
 			return "a tenant to see which classes there are: " + err.Error()
 		}

@@ -2,6 +2,7 @@ package e2e
 
 import (
 	"testing"
+	"time"
 
 	v1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -24,11 +25,11 @@ func TestServicesApart(t *testing.T) {
 	c.start(settings{})
 	service("late")
 	c.create(several(1, "first")...)
-	c.awaitBound(patience, 1) // by now the scheduler has heard of the late one
+	c.awaitBound(time.Minute, 1) // by now the scheduler has heard of the late one
 	for _, name := range []string{"early", "late"} {
 		c.create(several(6, name, label("app", name))...)
 	}
-	c.awaitBound(patience, 13)
+	c.awaitBound(time.Minute, 13)
 	zones := map[string]string{}
 	for _, n := range c.nodes() {
 		zones[n.Name] = n.Labels[v1.LabelTopologyZone]

@@ -161,7 +161,7 @@ func TestShadowBesideKubeScheduler(t *testing.T) {
 	c.addNodes(nodes, "n", "20")
 	startKubeScheduler(c)
 	w := c.watch()
-	c.await(patience, func() string {
+	c.await(time.Minute, func() string {
 		if status, _ := w.ask(testbed.Admin); status != http.StatusOK {
 			return fmt.Sprintf("the report of a shadow that leads: status %d", status)
 		}
@@ -187,10 +187,10 @@ func TestShadowBesideKubeScheduler(t *testing.T) {
 	c.create(several(fill, "fill", by)...)
 	c.awaitBound(5*time.Minute, all+fill)
 	c.create(several(3, "urgent", by, priority(c, 1000))...)
-	c.awaitBound(patience, 3, func(p *v1.Pod) bool { return strings.HasPrefix(p.Name, "urgent") })
+	c.awaitBound(time.Minute, 3, func(p *v1.Pod) bool { return strings.HasPrefix(p.Name, "urgent") })
 	bound := all + fill + 3
 	var live *shadow.Report
-	c.await(patience, func() string {
+	c.await(time.Minute, func() string {
 		if _, live = w.ask(testbed.Admin); live.Sums.Bound != int64(bound) {
 			return fmt.Sprintf("%d pods that they bound, %d seen", bound, live.Sums.Bound)
 		}

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	v1 "k8s.io/api/core/v1"
 	resourcev1 "k8s.io/api/resource/v1"
@@ -95,7 +96,7 @@ func TestGangSharesAClaim(t *testing.T) {
 			c.group("gang", 4, test.options...)
 			c.start(settings{})
 			c.create(several(4, "p", member("gang"), cpu("1"), claiming, with("net"))...)
-			c.awaitBound(patience, 4)
+			c.awaitBound(30*time.Second, 4)
 			for _, p := range c.bound() {
 				if p.Spec.NodeName == "n-00000" {
 					t.Errorf("pod %s is on node %s, which cannot reach the large switch", p.Name, p.Spec.NodeName)
@@ -109,7 +110,7 @@ func TestGangSharesAClaim(t *testing.T) {
 				t.Errorf("the shared claim is reserved for %q, want %q", got, test.users)
 			}
 			c.create(newPod("late", member("gang"), cpu("1"), with("net")))
-			c.awaitBound(patience, 5)
+			c.awaitBound(30*time.Second, 5)
 			if node := c.pod("late").Spec.NodeName; node == "n-00000" {
 				t.Errorf("the late pod is on node %s", node)
 			}
@@ -134,20 +135,20 @@ func TestGangGivesItsClaimBack(t *testing.T) {
 	admit := c.refuseDevices("pair-1")
 	c.start(settings{})
 	c.create(several(2, "pair", member("pair"), cpu("1"), func(p *v1.Pod) { with("net")(p); with(p.Name)(p) })...)
-	c.await(patience, func() string {
+	c.await(30*time.Second, func() string {
 		if said := condition(c.pod("pair-1")).Message; !strings.Contains(said, "is not to have devices") {
 			return fmt.Sprintf("a pod to say that it could not be prepared for; it says %q", said)
 		}
 		return ""
 	})
-	c.await(patience, func() string {
+	c.await(30*time.Second, func() string {
 		if given, users := c.given(), c.reservedFor("net"); len(given) > 0 || users != "" {
 			return fmt.Sprintf("no devices for a gang that is not bound; claims have %v, and the group's is reserved for %q", given, users)
 		}
 		return ""
 	})
 	admit()
-	c.awaitBound(patience, 2)
+	c.awaitBound(30*time.Second, 2)
 	if given := c.given(); len(given) != 3 || c.reservedFor("net") != "podgroups/pair" {
 		t.Errorf("claims have %v, and the group's is reserved for %q", given, c.reservedFor("net"))
 	}
@@ -178,7 +179,7 @@ func TestGangSharesExtendedResources(t *testing.T) {
 		maps.Copy(r.Requests, one)
 		r.Limits = one
 	})...)
-	c.awaitBound(patience, 2)
+	c.awaitBound(30*time.Second, 2)
 	devices := slices.Sorted(maps.Values(c.given()))
 	if !slices.Equal(devices, []string{"n-00000/b-half", "n-00000/c-half"}) {
 		t.Errorf("two pods have the devices %v, want each a half", devices)
@@ -202,7 +203,7 @@ func TestGangSharesAClaimFromATemplate(t *testing.T) {
 		p.Spec.ResourceClaims = []v1.PodResourceClaim{{Name: template, ResourceClaimTemplateName: &template}}
 		p.Spec.Containers[0].Resources.Claims = []v1.ResourceClaim{{Name: template}}
 	})...)
-	c.awaitBound(patience, 3)
+	c.awaitBound(40*time.Second, 3)
 	if nodes := perNode(c.bound()); nodes["node-00003"] != 3 {
 		t.Errorf("one node has the device, and the pods are on %v", nodes)
 	}

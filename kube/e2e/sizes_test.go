@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	v1 "k8s.io/api/core/v1"
 	eventsv1 "k8s.io/api/events/v1"
@@ -43,7 +44,7 @@ func classed(name string) option { return label(classes.Label, name) }
 func (c *cluster) awaitSize(name string, least, most int64) int64 {
 	c.t.Helper()
 	has := int64(0)
-	c.await(patience, func() string {
+	c.await(time.Minute, func() string {
 		p := c.pod(name)
 		if len(p.Status.ContainerStatuses) == 0 || p.Status.ContainerStatuses[0].Resources == nil {
 			return fmt.Sprintf("that pod %s runs: %+v", name, p.Status)
@@ -100,7 +101,7 @@ func TestSizesOnAKubelet(t *testing.T) {
 
 	c.create(newPod("restarts", inContainer, classed("elastic"), restarts, cpu("100m")))
 	c.awaitReady("restarts")
-	c.await(patience, func() string {
+	c.await(20*time.Second, func() string {
 		if says := sizedAs(c.pod("restarts")); says.Status != v1.ConditionFalse || !strings.Contains(says.Message, "container c would be restarted to change its cpu") {
 			return fmt.Sprintf("why pod restarts stays as it is: %+v", says)
 		}
@@ -161,7 +162,7 @@ func (c *cluster) tight(cpu string) *cluster {
 		ObjectMeta: metav1.ObjectMeta{Name: "tight"}, Spec: v1.ResourceQuotaSpec{Hard: v1.ResourceList{v1.ResourceRequestsCPU: resource.MustParse(cpu)}},
 	}, metav1.CreateOptions{})
 	c.must(err)
-	c.await(patience, func() string {
+	c.await(time.Minute, func() string {
 		quota, err := api.ResourceQuotas(other.namespace).Get(ctx, "tight", metav1.GetOptions{})
 		c.must(err)
 		if _, err := api.ServiceAccounts(other.namespace).Get(ctx, "default", metav1.GetOptions{}); err != nil || len(quota.Status.Hard) == 0 {
@@ -175,7 +176,7 @@ func (c *cluster) tight(cpu string) *cluster {
 // awaitRefusedResize waits until an event of a pod says that it is not resized, in such words.
 func (c *cluster) awaitRefusedResize(name, words string) {
 	c.t.Helper()
-	c.await(patience, func() string {
+	c.await(time.Minute, func() string {
 		events := c.events("ResizeRefused")[name]
 		if !slices.ContainsFunc(events, func(e eventsv1.Event) bool { return strings.Contains(e.Note, words) }) {
 			return fmt.Sprintf("that a resize of pod %s was refused, and %q: %+v", name, words, events)
@@ -210,7 +211,7 @@ spec: {policyName: no-mirrors, validationActions: [Deny]}
 	hidden := newPod("hidden", inContainer, cpu(tenths(node, 4)))
 	hidden.APIVersion, hidden.Kind, hidden.Namespace = "v1", "Pod", c.namespace
 	hidden.Spec.NodeName, hidden.Annotations = node.Name, map[string]string{"kubernetes.io/config.mirror": "as a mirror"}
-	c.await(patience, func() string {
+	c.await(time.Minute, func() string {
 		_, err := c.client.CoreV1().Pods(c.namespace).Create(c.t.Context(), hidden, metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}})
 		if err == nil || !strings.Contains(err.Error(), "no-mirrors") {
 			return fmt.Sprintf("that nobody may make a mirror of a static pod: %v", err)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"testing"
+	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
 	v1 "k8s.io/api/core/v1"
@@ -31,7 +32,7 @@ func TestStatefulSet(t *testing.T) {
 		},
 	}, metav1.CreateOptions{})
 	c.must(err)
-	c.awaitBound(patience, 4)
+	c.awaitBound(time.Minute, 4)
 	home := map[string]string{}
 	for _, p := range c.bound() {
 		home[p.Name] = p.Spec.NodeName
@@ -43,7 +44,7 @@ func TestStatefulSet(t *testing.T) {
 	}
 	before := c.pod("db-1").UID
 	c.delete("db-1")
-	c.await(patience, func() string {
+	c.await(time.Minute, func() string {
 		for _, p := range c.bound() {
 			if p.Name == "db-1" && p.UID != before {
 				return ""
@@ -72,7 +73,7 @@ func TestMissingClaim(t *testing.T) {
 	claim := dataClaim(class)
 	_, err := c.client.CoreV1().PersistentVolumeClaims(c.namespace).Create(t.Context(), &claim, metav1.CreateOptions{})
 	c.must(err)
-	c.awaitBound(patience, 1)
+	c.awaitBound(30*time.Second, 1)
 }
 
 // dataClaim asks for a volume of a class, as "data".

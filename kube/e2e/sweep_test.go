@@ -127,7 +127,7 @@ func (c *cluster) awaitJob(name string) {
 // deleteOneOf kills a pod of the job that runs, in whose place the job makes another, and returns how many it has killed: none if the job is complete before one runs.
 func (c *cluster) deleteOneOf(job string) (deleted int) {
 	c.t.Helper()
-	c.await(patience, func() string {
+	c.await(time.Minute, func() string {
 		pods, err := c.client.CoreV1().Pods(c.namespace).List(c.t.Context(), metav1.ListOptions{LabelSelector: batchv1.JobNameLabel + "=" + job, FieldSelector: "status.phase=Running"})
 		c.must(err)
 		for i := range pods.Items {

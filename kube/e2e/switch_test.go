@@ -84,7 +84,7 @@ func TestSwitchAndBack(t *testing.T) {
 
 	c.start(theirs)
 	c.create(several(100, "first", scheduledBy(v1.DefaultSchedulerName))...)
-	c.awaitBound(patience, 100)
+	c.awaitBound(time.Minute, 100)
 	refusedBeside(c.cluster, "lease kube-system/kube-scheduler, so that kube-scheduler places the same pods")
 
 	c.start(ours) // which waits for the lease
@@ -95,7 +95,7 @@ func TestSwitchAndBack(t *testing.T) {
 	theirs.awaitEnd()
 	alone := func(prefix string, count int) { // of the two only one runs
 		c.create(several(50, prefix, scheduledBy(v1.DefaultSchedulerName))...)
-		c.awaitBound(patience, count+50)
+		c.awaitBound(time.Minute, count+50)
 	}
 	alone("ours", 100+pods)
 
@@ -169,7 +169,7 @@ func TestSwitchWhileVictimLeaves(t *testing.T) {
 			}
 			c.start(after)
 			c.create(newPod("small", usual)) // which is bound when the others have been looked at
-			c.awaitBound(patience, 1, named("small"))
+			c.awaitBound(time.Minute, 1, named("small"))
 			if !test.gone {
 				c.awaitNominated("high")
 				if on, leave := c.pod("high").Status.NominatedNodeName, c.leaving(); on != node || len(leave) != 1 {
@@ -177,9 +177,9 @@ func TestSwitchWhileVictimLeaves(t *testing.T) {
 				}
 				c.letGo(victims...)
 			}
-			c.awaitBound(patience, 1, named("high"))
+			c.awaitBound(time.Minute, 1, named("high"))
 			c.create(newPod("after", usual))
-			c.awaitBound(patience, 1, named("after"))
+			c.awaitBound(time.Minute, 1, named("after"))
 			if on := c.pod("high").Spec.NodeName; on != node {
 				t.Errorf("the pod is on node %s, which was kept for it on %s", on, node)
 			}
@@ -196,7 +196,7 @@ func TestSwitchWhileVictimLeaves(t *testing.T) {
 // awaitNominated waits until a node is nominated for the pod.
 func (c *cluster) awaitNominated(pod string) {
 	c.t.Helper()
-	c.await(patience, func() string {
+	c.await(20*time.Second, func() string {
 		if p := c.pod(pod); p.Status.NominatedNodeName == "" {
 			return fmt.Sprintf("a nominated node for %s, whose status is %+v", pod, p.Status)
 		}

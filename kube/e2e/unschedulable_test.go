@@ -21,7 +21,7 @@ func TestManyUnschedulable(t *testing.T) {
 
 	created := time.Now()
 	c.create(several(200, "fits", label("app", "fits"))...)
-	c.awaitBound(patience, 200, of("fits"))
+	c.awaitBound(20*time.Second, 200, of("fits"))
 	t.Logf("200 pods that fit were created and bound in %s", time.Since(created).Round(time.Millisecond))
 
 	c.await(2*time.Minute, func() string {
@@ -50,7 +50,7 @@ func TestManyUnschedulable(t *testing.T) {
 
 	made := time.Now()
 	c.addNodes(5, "roomy", "241")
-	c.awaitBound(patience, 50, of("large"))
+	c.awaitBound(time.Minute, 50, of("large"))
 	t.Logf("the 50 that new nodes have room for were bound in %s", time.Since(made).Round(time.Millisecond))
 	c.checkRoom()
 	if bound := len(c.bound(of("ssd"))); bound != 0 {

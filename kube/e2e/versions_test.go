@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	v1 "k8s.io/api/core/v1"
 	resourcev1 "k8s.io/api/resource/v1"
@@ -69,7 +70,7 @@ func TestReady(t *testing.T) {
 			c.must(bed.StartFairlead(t.Context(), build(t), testbed.ProfileOf("fairlead"), 10_000, test.args...))
 			c.addNodes(1, "n", "4")
 			c.create(newPod("first"))
-			c.awaitBound(patience, 1)
+			c.awaitBound(20*time.Second, 1)
 			c.relay(testbed.FairleadName, "Does without an API")
 		})
 	}
@@ -117,7 +118,7 @@ func TestOlderPodGroups(t *testing.T) {
 		c.create(newPod("grouped", member("gang")))
 	}
 	c.create(newPod("free"))
-	c.awaitBound(patience, 1)
+	c.awaitBound(20*time.Second, 1)
 	why := c.awaitCondition("grouped", held)
 	if !strings.Contains(why, "upgrade it to 1.37, or take "+field+" off the pod") {
 		t.Errorf("a pod of a group says %q", why)
@@ -131,11 +132,11 @@ func TestPodsReadAsOn135(t *testing.T) {
 	c.addNodes(1, "n", "4")
 	c.create(several(2, "first")...)
 	c.start(settings{workloads: true})
-	c.awaitBound(patience, 2)
+	c.awaitBound(20*time.Second, 2)
 	c.create(several(3, "second")...)
-	c.awaitBound(patience, 4)
+	c.awaitBound(20*time.Second, 4)
 	c.must(c.client.CoreV1().Pods(c.namespace).Delete(t.Context(), "first-0", metav1.DeleteOptions{}))
-	c.await(patience, func() string {
+	c.await(20*time.Second, func() string {
 		if pods := c.pods(); len(pods) != 4 || len(c.bound()) != 4 {
 			return "the last pod on a node, in the place of one that is gone"
 		}
@@ -189,9 +190,9 @@ func (c *cluster) claimants(driver string, names ...string) {
 // oneOf waits until one of two pods that claim devices is bound, and returns the other, which waits for the device with a taint.
 func (c *cluster) oneOf() (waiting string) {
 	c.t.Helper()
-	c.awaitBound(patience, 1)
+	c.awaitBound(30*time.Second, 1)
 	waiting = c.theWaiting()
-	c.await(patience, func() string {
+	c.await(20*time.Second, func() string {
 		if said := condition(c.pod(waiting)).Message; !strings.Contains(said, "cannot allocate all claims") {
 			return fmt.Sprintf("pod %s to wait for a device; it says %q", waiting, said)
 		}
@@ -241,7 +242,7 @@ func TestDeviceTaintRule(t *testing.T) {
 	c.claimants(driver, "first", "second")
 	waiting := c.oneOf()
 	c.must(lift())
-	c.await(patience, func() string {
+	c.await(30*time.Second, func() string {
 		if c.pod(waiting).Spec.NodeName == "" {
 			return "a node for " + waiting
 		}

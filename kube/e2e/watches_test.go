@@ -21,11 +21,11 @@ func TestWatchStalls(t *testing.T) {
 	pods := newSluice()
 	c.start(settings{faults: changingWatches("pods", func(b io.ReadCloser) io.ReadCloser { return stalling{b, pods} })})
 	c.create(several(20, "before")...)
-	c.awaitBound(patience, 20)
+	c.awaitBound(30*time.Second, 20)
 
 	batch := several(100, "amid")
 	c.create(batch[:50]...)
-	c.await(patience, func() string {
+	c.await(30*time.Second, func() string {
 		if bound := len(c.bound()); bound < 30 {
 			return fmt.Sprintf("%d pods bound, want the batch under way", bound)
 		}
@@ -41,10 +41,10 @@ func TestWatchStalls(t *testing.T) {
 	time.Sleep(normally(15*time.Second, time.Minute)) // The fault lasts that long.
 	c.checkRoom()
 	resume()
-	c.awaitBound(patience, 110)
+	c.awaitBound(30*time.Second, 110)
 	// What the deleted pods left is room again.
 	c.create(several(100, "after")...)
-	c.awaitBound(patience, 200)
+	c.awaitBound(30*time.Second, 200)
 	c.checkRoom()
 	c.checkScheduledOnce()
 }
@@ -63,13 +63,13 @@ func TestWatchesReplay(t *testing.T) {
 	c.start(settings{json: true, faults: faults})
 	c.create(several(10, "first", hostPort(80))...)
 	c.create(several(50, "gone")...)
-	c.awaitBound(patience, 60)
+	c.awaitBound(time.Minute, 60)
 	now := int64(0)
 	c.must(c.client.CoreV1().Pods(c.namespace).DeleteCollection(t.Context(), metav1.DeleteOptions{GracePeriodSeconds: &now}, metav1.ListOptions{}))
 	c.create(several(10, "second", hostPort(80))...)
 	c.create(several(120, "more")...)
-	c.awaitBound(patience, 100)
-	c.awaitBound(patience, 10, func(p *v1.Pod) bool { return len(p.Spec.Containers[0].Ports) > 0 })
+	c.awaitBound(time.Minute, 100)
+	c.awaitBound(time.Minute, 10, func(p *v1.Pod) bool { return len(p.Spec.Containers[0].Ports) > 0 })
 	c.checkRoom()
 	c.checkScheduledOnce()
 	if again.Load() < 100 {

@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/client-go/dynamic"
@@ -115,7 +116,7 @@ func (c *cluster) settle() {
 	}
 	bound := len(c.now()) - c.waiting()
 	f := c.start(settings{profile: evictsNobody})
-	c.await(patience, func() string {
+	c.await(time.Minute, func() string {
 		placed := f.sum("fairlead_placements_total") - f.sum("fairlead_last_word_refusals_total")
 		// Pods that all filters refuse get as far as no round.
 		decided := f.sum("fairlead_rounds_total") + f.sum("scheduler_unschedulable_pods")
@@ -133,7 +134,7 @@ func (c *cluster) rest(f *fairlead) {
 	c.t.Helper()
 	const enough = 5
 	last, calm := -1, 0
-	c.await(patience, func() string {
+	c.await(time.Minute, func() string {
 		if calm++; f.sum("fairlead_placements_total")+len(c.now())*1000+c.waiting() != last {
 			last, calm = f.sum("fairlead_placements_total")+len(c.now())*1000+c.waiting(), 0
 		}

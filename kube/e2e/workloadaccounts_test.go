@@ -53,16 +53,16 @@ func TestAccountsSurvive(t *testing.T) {
 	accounts := client.Resource(scheduler.WorkloadAccounts()).Namespace(c.namespace)
 
 	first := c.run("first", shortLease)
-	leader := c.awaitLeader(patience, "")
+	leader := c.awaitLeader(30*time.Second, "")
 	c.create(several(replicas, "web", ofDeployment("a"), cpu("1"))...)
 	time.Sleep(8 * time.Second) // they wait, as there is no node
 	c.addNodes(1, "n", "8")
-	c.awaitBound(patience, replicas)
+	c.awaitBound(20*time.Second, replicas)
 	time.Sleep(8 * time.Second)
 
 	first.signal(syscall.SIGKILL)
 	c.run("second", calmLease)
-	c.awaitLeader(patience, leader)
+	c.awaitLeader(30*time.Second, leader)
 	time.Sleep(8 * time.Second)
 	c.must(c.bed.KillAPIServer())
 	c.must(c.bed.StartAPIServer(t.Context()))
@@ -77,10 +77,10 @@ func TestAccountsSurvive(t *testing.T) {
 	}
 	gone("web-0")
 	c.create(newPod("web-again", ofDeployment("a"), cpu("1")))
-	c.awaitBound(patience, replicas)
+	c.awaitBound(20*time.Second, replicas)
 	time.Sleep(5 * time.Second)
 	gone("web-1", "web-2", "web-3", "web-again")
-	c.await(patience, func() string {
+	c.await(20*time.Second, func() string {
 		if left := len(c.pods()); left > 0 {
 			return fmt.Sprintf("%d pods to be gone", left)
 		}
@@ -88,7 +88,7 @@ func TestAccountsSurvive(t *testing.T) {
 	})
 	time.Sleep(3 * time.Second)
 	c.create(several(replicas, "anew", ofDeployment("b"), cpu("1"))...)
-	c.awaitBound(patience, replicas)
+	c.awaitBound(20*time.Second, replicas)
 	time.Sleep(interval + 2*time.Second)
 
 	object, err := accounts.Get(t.Context(), "deployment.web", metav1.GetOptions{})

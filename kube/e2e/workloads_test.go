@@ -3,6 +3,7 @@ package e2e
 import (
 	"fmt"
 	"testing"
+	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
 	batchv1 "k8s.io/api/batch/v1"
@@ -25,7 +26,7 @@ func TestDeployment(t *testing.T) {
 	c.must(err)
 	available := func(count int32) {
 		t.Helper()
-		c.await(patience, func() string {
+		c.await(time.Minute, func() string {
 			d, err := deployments.Get(t.Context(), "web", metav1.GetOptions{})
 			c.must(err)
 			if s := d.Status; s.AvailableReplicas != count || s.UpdatedReplicas != count || s.Replicas != count || s.ObservedGeneration != d.Generation {
@@ -68,7 +69,7 @@ func TestJob(t *testing.T) {
 		Spec:       batchv1.JobSpec{Completions: &completions, Parallelism: &parallelism, Template: pods},
 	}, metav1.CreateOptions{})
 	c.must(err)
-	c.await(patience, func() string {
+	c.await(time.Minute, func() string {
 		j, err := c.client.BatchV1().Jobs(c.namespace).Get(t.Context(), "job", metav1.GetOptions{})
 		c.must(err)
 		if j.Status.Succeeded != completions {
@@ -89,7 +90,7 @@ func TestDaemonSet(t *testing.T) {
 		Spec:       appsv1.DaemonSetSpec{Selector: apps("agent"), Template: template("agent", cpu("100m"), hostPort(9100))},
 	}, metav1.CreateOptions{})
 	c.must(err)
-	c.awaitBound(patience, livingNodes)
+	c.awaitBound(time.Minute, livingNodes)
 	if nodes := perNode(c.bound()); len(nodes) != livingNodes {
 		t.Errorf("the daemon's pods are on %d nodes, want %d", len(nodes), livingNodes)
 	}
