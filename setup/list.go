@@ -97,15 +97,19 @@ func (f *Faults) parts() []part {
 	}
 }
 
-// Parse reads a table of hardware, a name or a file, and what stands behind a comma, such as openb,off-after=10m,keep=1.
+// Parse reads a table of hardware, a name or a file, and the list behind it, such as openb,off-after=10m,keep=1.
 func (p *Power) Parse(text string) error {
 	*p = Power{}
-	table, list, _ := strings.Cut(text, ",")
-	if err := readParts(list, "openb,off-after=10m,keep=1", "option", p.parts()); err != nil {
-		*p = Power{} // what is wrong was said
-		return err
+	words := strings.Split(text, ",")
+	table := 1 // a file may have commas
+	for table < len(words) && !strings.Contains(words[table], "=") {
+		table++
 	}
-	p.Table = table
+	if err := readParts(strings.Join(words[table:], ","), "off-after=10m,keep=1", "option", p.parts()); err != nil {
+		*p = Power{} // what is wrong was said
+		return fmt.Errorf("%s: %w", text, err)
+	}
+	p.Table = strings.Join(words[:table], ",")
 	return nil
 }
 

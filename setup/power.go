@@ -28,6 +28,9 @@ const usualWake = 2 * cluster.Minute
 // mostSwitching bounds times of switching, so that sums of them are no end of time.
 const mostSwitching = 365 * cluster.Day
 
+// mostKept bounds how many nodes stay on.
+const mostKept = math.MaxInt32
+
 // sim is the table, nil if there is none, and the rules.
 func (p *Power) sim() (power.Table, keeper.Rules, error) {
 	if *p == (Power{}) {
@@ -57,26 +60,21 @@ func (p *Power) sim() (power.Table, keeper.Rules, error) {
 func (p *Power) rules() (keeper.Rules, error) {
 	if p.OffAfter == nil {
 		if p.Wake != nil || p.Keep != 0 {
-			return keeper.Rules{}, errors.New("no node is switched off without off-after, such as off-after=10m")
+			return keeper.Rules{}, fmt.Errorf("%v: no node is switched off without off-after, such as off-after=10m", p)
 		}
 		return keeper.Rules{}, nil
 	}
-	wake := Time(usualWake)
+	rules := keeper.Rules{OffAfter: cluster.Time(*p.OffAfter), Wake: usualWake, Keep: p.Keep}
 	if p.Wake != nil {
-		wake = *p.Wake
+		rules.Wake = cluster.Time(*p.Wake)
 	}
-	for _, of := range []struct {
-		name string
-		time Time
-	}{{"off-after", *p.OffAfter}, {"wake", wake}} {
-		if of.time < 0 || cluster.Time(of.time) > mostSwitching {
-			return keeper.Rules{}, fmt.Errorf("%s=%v, want a time up to 365d, such as 10m", of.name, of.time)
+	within := func(name string, least, t cluster.Time) error {
+		if t < least || t > mostSwitching {
+			return fmt.Errorf("%v: %s=%v, want a time from %v to 365d, such as 10m", p, name, Time(t), Time(least))
 		}
+		return nil
 	}
-	if *p.OffAfter == 0 {
-		return keeper.Rules{}, nil // as where a sweep varies it
-	}
-	return keeper.Rules{OffAfter: cluster.Time(*p.OffAfter), Wake: cluster.Time(wake), Keep: p.Keep}, check(p.parts())
+	return rules, errors.Join(within("off-after", cluster.Second, rules.OffAfter), within("wake", 0, rules.Wake), check(p.parts()))
 }
 
 // file is the file that the table is in; empty if in none.
@@ -86,6 +84,3 @@ func (p *Power) file() string {
 	}
 	return ""
 }
-
-// mostKept bounds how many nodes stay on.
-const mostKept = math.MaxInt32

@@ -111,9 +111,9 @@ type Faults struct {
 // Power is the table of hardware by which it is measured what nodes draw, a name or a file, and when nodes are switched off. In a file it may be one text as well, as the flag has it.
 type Power struct {
 	Table    string `json:"table,omitempty"`
-	OffAfter *Time  `json:"off_after,omitempty"` // nothing has been on a node; 0 is never
-	Wake     *Time  `json:"wake,omitempty"`      // takes so long
-	Keep     int    `json:"keep,omitempty"`      // of the nodes with nothing on them
+	OffAfter *Time  `json:"off_after,omitempty"` // for how long nothing has been on a node; nil is never
+	Wake     *Time  `json:"wake,omitempty"`      // how long that takes; nil is two minutes
+	Keep     int    `json:"keep,omitempty"`      // how many nodes with nothing on them stay on
 }
 
 // Limits say when a run ends, and what planning costs in it.

@@ -12,7 +12,7 @@ import (
 
 // bundles adds to the plan: a bundle for each application that is placed whole, one for each
 // container that a running application lacks, and one for those of them that cannot come
-// alone; then for what needs those of other applications; and then for what comes one container after
+// alone, but for who awaits somebody that moves (movers.go); then for what needs those of other applications; and then for what comes one container after
 // the other. It returns, of each application of which a bundle places something, the first container that
 // it lacked; and the tasks that are shut out (arrive.go).
 func (q *posed) bundles(t *sched.Trial, a constraint.Assignment, out *sched.Plan) (planned []int32, shut []cluster.TaskID) {
@@ -27,9 +27,9 @@ func (q *posed) bundles(t *sched.Trial, a constraint.Assignment, out *sched.Plan
 				tasks = append(tasks, c)
 			}
 		}
-		planned := len(tasks)
+		comers := len(tasks)
 		tasks = slices.DeleteFunc(tasks, func(c int32) bool { return q.awaitsMover(a, c) })
-		if len(tasks) < planned && !app.Deployed {
+		if len(tasks) < comers && !app.Deployed {
 			continue // it comes whole
 		}
 		switch {
