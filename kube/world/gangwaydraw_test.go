@@ -67,7 +67,7 @@ func TestWhoLeavesForGangsIsWhoHasTo(t *testing.T) {
 	})
 	t.Logf("met %v", met)
 	for _, what := range []string{"nobody leaves, as none would do", "nobody has to", "some leave"} {
-		if met[what] == 0 {
+		if met[what] == 0 && !testing.Short() { // of which a fifth as many are drawn
 			t.Errorf("never met: %s", what)
 		}
 	}
