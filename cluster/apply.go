@@ -43,6 +43,8 @@ func (s *State) Apply(at Time, e Event) error {
 		return s.shapeDefined(e)
 	case ShapeForgotten:
 		return s.shapeForgotten(e)
+	case RoomComing:
+		return roomComing(s, e)
 	case ConstraintDefined:
 		return s.constraintDefined(e)
 	case ConstraintForgotten:

@@ -141,6 +141,24 @@ func (s *State) checkDevices(demand Vector) error {
 	return nil
 }
 
+// EvictsNobody reports whether nobody is to be evicted for the sake of tasks of the shape: they never want that, or room is coming
+// for them.
+func EvictsNobody(v *View, id ShapeID) bool { return v.shape[id].NeverPreempts || v.shape[id].coming }
+
+// RoomComes reports whether room is on its way for those who wait with the shape; see RoomComing.
+func RoomComes(v *View, id ShapeID) bool { return v.shape[id].coming }
+
+func roomComing(s *State, e RoomComing) error {
+	if int(e.Shape) >= len(s.shape) || !s.shape[e.Shape].live {
+		return fmt.Errorf("shape row %d holds no shape", e.Shape)
+	}
+	if s.shape[e.Shape].coming != e.Coming {
+		s.shape[e.Shape].coming = e.Coming
+		s.log.note(Coming, uint32(e.Shape))
+	}
+	return nil
+}
+
 func (s *State) shapeForgotten(e ShapeForgotten) error {
 	if int(e.Shape) >= len(s.shape) || !s.shape[e.Shape].live {
 		return fmt.Errorf("shape row %d holds no shape", e.Shape)

@@ -64,6 +64,13 @@ type (
 	// ShapeForgotten frees the row of a shape that no task has any more.
 	ShapeForgotten struct{ Shape ShapeID }
 
+	// RoomComing says whether room is on its way for those who wait with the shape, as on nodes that are being woken. As long as it
+	// is, nobody is evicted for their sake.
+	RoomComing struct {
+		Shape  ShapeID
+		Coming bool
+	}
+
 	// ConstraintDefined makes a constraint, which counts what is there already. Its
 	// row must be free. Placements are held to a hard one from now on; what violates it
 	// already may stay.
@@ -277,6 +284,7 @@ func (SetForgotten) event()        {}
 func (EligibilityChanged) event()  {}
 func (ShapeDefined) event()        {}
 func (ShapeForgotten) event()      {}
+func (RoomComing) event()          {}
 func (ConstraintDefined) event()   {}
 func (ConstraintForgotten) event() {}
 func (ClassDefined) event()        {}

@@ -434,7 +434,11 @@ func (h *history) event() Event {
 		}
 		return ShapeDefined{Shape: h.shape(), Spec: spec}
 	case op < 33:
-		return ShapeForgotten{Shape: h.shape()}
+		if row := h.shape(); h.byte()%2 == 0 {
+			return RoomComing{Shape: row, Coming: h.byte()%2 == 0}
+		} else {
+			return ShapeForgotten{Shape: row}
+		}
 	case op < 35:
 		return SetForgotten{Set: h.set()}
 	case op < 38:
@@ -691,6 +695,7 @@ func TestHistories(t *testing.T) {
 		EligibilityChanged{},
 		ShapeDefined{},
 		ShapeForgotten{},
+		RoomComing{},
 		ConstraintDefined{},
 		ConstraintForgotten{},
 		JobSubmitted{},

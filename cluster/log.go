@@ -13,6 +13,7 @@ const (
 	Classes
 	Constraints // also where a hard one counts otherwise than before, in a set of several nodes
 	Guarding    // budgets that guard runs and do not refuse
+	Coming      // shapes for which room has begun to come, or has ceased to
 	Tables      // how many there are
 )
 

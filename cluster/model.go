@@ -80,7 +80,7 @@ type Shape struct {
 	// Tags are what constraints name the task by, sorted, each once. AppTag of its
 	// application is one of them, where it has any.
 	Tags []string
-	// NeverPreempts says that nobody is evicted for the task's sake. It may take what room others leave.
+	// NeverPreempts says that nobody is evicted for the task's sake; see EvictsNobody. It may take what room others leave.
 	NeverPreempts bool
 	// Stays says that runs are not moved to other nodes: nobody would make them again there. They may be evicted.
 	Stays bool

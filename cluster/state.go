@@ -53,6 +53,8 @@ type shapeRow struct {
 	tasks int32
 	needs DeviceNeeds
 	roles []role // in the order of constraints and bounds; never written to
+
+	coming bool // room is, for those who wait
 }
 
 // setRow is a set of nodes, a bit for each row.
@@ -416,6 +418,8 @@ func (s *State) copyRow(from *View, touch Touch) {
 	case Guarding:
 		s.guards.count(guardStance{budgets: []BudgetID{BudgetID(row)}}, 0)
 		s.guards.row[row].spare = from.guards.row[row].spare
+	case Coming:
+		s.shape[row].coming = from.shape[row].coming
 	case Tables:
 		panic("cluster: Tables is not a table")
 	}

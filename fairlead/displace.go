@@ -39,7 +39,7 @@ func (p moving) makeWay(g *group) bool {
 func (p moving) displace(task cluster.TaskID) bool {
 	s := p.t.View()
 	id, own := s.Task(task).Shape, p.who.waiting(s, s.Task(task))
-	if p.moves.off || s.Shape(id).NeverPreempts {
+	if p.moves.off || cluster.EvictsNobody(s, id) {
 		return false
 	}
 	nodes := p.moves.near[:0]

@@ -133,7 +133,7 @@ func (p ganging) vacate(tasks []cluster.TaskID, plan *sched.Plan) (placed int) {
 func (p ganging) mayVacate(task cluster.TaskID) (nodes []vacating, may bool) {
 	s, v := p.t.View(), &p.victims
 	id, own := s.Task(task).Shape, p.who.waiting(s, s.Task(task))
-	if s.Shape(id).NeverPreempts || s.Classes()[s.Task(task).Class].Promises() || len(s.DeviceNeeds(id)) > 0 || p.without.lacks(WithoutEvictions) {
+	if cluster.EvictsNobody(s, id) || s.Classes()[s.Task(task).Class].Promises() || len(s.DeviceNeeds(id)) > 0 || p.without.lacks(WithoutEvictions) {
 		return nil, false
 	}
 	for _, n := range p.table.Order.At {

@@ -71,7 +71,7 @@ func (p moving) bringBack(g *group) bool {
 			return false
 		}
 	}
-	if m.off || s.Shape(g.Shape).NeverPreempts {
+	if m.off || cluster.EvictsNobody(s, g.Shape) {
 		return false
 	}
 	p.t.Gather()
@@ -374,7 +374,7 @@ func (p explanation) conflictOf(t cluster.TaskID) (c conflict) {
 		}
 	}
 	c.least = least
-	c.noMoves = p.moves.off || s.Shape(id).NeverPreempts
+	c.noMoves = p.moves.off || cluster.EvictsNobody(s, id)
 	if waited := s.Now() - s.Task(t).Account.Since; p.claims.patience < cluster.Never && waited < p.claims.patience {
 		c.wait = p.claims.patience
 	}

@@ -118,7 +118,7 @@ func (p *placer) evicted(s *cluster.View, n cluster.NodeID, freed int64, comers 
 
 // evictsNobody reports whether nobody is to leave for the task that moves.
 func (p *placer) evictsNobody(s *cluster.View, m *move) bool {
-	return s.Shape(p.net.members.of(m.task).shape).NeverPreempts
+	return cluster.EvictsNobody(s, p.net.members.of(m.task).shape)
 }
 
 // forbidden reports whether somebody for whom nobody is to leave comes to a node that others of the bundle leave. The way by which it

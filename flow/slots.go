@@ -198,7 +198,7 @@ func (p *ports) room(s *cluster.View, id requestID, n cluster.NodeID) int64 {
 	// More than fits by itself is never of use, and room that is not there makes the
 	// solver look for who could use it.
 	shared := m.shared
-	if s.Shape(id.shape).NeverPreempts {
+	if cluster.EvictsNobody(s, id.shape) {
 		shared = 0
 	}
 	units := fits(s, id.shape, n) + shared

@@ -64,6 +64,7 @@ type wireProtection struct {
 	Service    bool         `json:"service,omitempty"`
 	Loose      bool         `json:"loose,omitempty"`
 	Never      bool         `json:"never_preempts,omitempty"`
+	Coming     bool         `json:"coming,omitempty"`
 	Stays      bool         `json:"stays,omitempty"`
 	Gang       int32        `json:"gang,omitempty"`
 	Due        cluster.Time `json:"due,omitempty"`
@@ -151,7 +152,7 @@ func needs() map[string]string {
 	return map[string]string{
 		"node": "node", "node_changed": "node", "node_lost": "node", "usage": "node",
 		"set": "set", "set_forgotten": "set", "eligible": "set node",
-		"shape": "shape set", "shape_forgotten": "shape", "constraint": "constraint", "constraint_forgotten": "constraint", "class": "", "class_forgotten": "", "solver_ready": "", "budget": "budget", "job": "job", "job_changed": "job", "job_forgotten": "job",
+		"shape": "shape set", "shape_forgotten": "shape", "room": "shape", "constraint": "constraint", "constraint_forgotten": "constraint", "class": "", "class_forgotten": "", "solver_ready": "", "budget": "budget", "job": "job", "job_changed": "job", "job_forgotten": "job",
 		"task": "task seq job shape", "ungated": "task seq", "gated": "task seq", "reshaped": "task seq shape",
 		"found": "task seq node", "started": "task attempt node", "refused": "task attempt", "left": "task attempt",
 		"stays": "task attempt", "protected": "task attempt", "guarded": "task attempt", "leaving": "task attempt", "ended": "task seq",
@@ -229,6 +230,8 @@ func (w *wireEvent) event() cluster.Event {
 		return cluster.ShapeDefined{Shape: cluster.ShapeID(*w.Shape), Spec: cluster.Shape{Demand: w.Demand, Max: w.Max, Eligible: cluster.SetID(*w.Set), Usual: cluster.SetID(w.Usual), Prefers: prefers, PerNode: w.PerNode, Tags: namesOf(w.Tags), NeverPreempts: w.Never, Stays: w.Stays}}
 	case "shape_forgotten":
 		return cluster.ShapeForgotten{Shape: cluster.ShapeID(*w.Shape)}
+	case "room":
+		return cluster.RoomComing{Shape: cluster.ShapeID(*w.Shape), Coming: w.Coming}
 	case "constraint":
 		return cluster.ConstraintDefined{Constraint: cluster.ConstraintID(*w.Constraint), Spec: w.Spec.constraint()}
 	case "constraint_forgotten":

@@ -5,7 +5,7 @@
 // A Recorder stands before a sched.Core, has its methods, and hands each call
 // to a Writer; whoever makes the calls otherwise hands them to Writer.Append. Replay feeds a recording to a fresh core and compares.
 //
-// # The format, version 9
+// # The format, version 10
 //
 // A recording is one or more files, each an epoch that stands for itself: a
 // new leader, a full file and a new set of resource kinds all begin with a
@@ -15,7 +15,7 @@
 //
 // The first line is the header. (Lines are broken here only to be shown.)
 //
-//	{"fairlead": "recording", "version": 9, "comment": "fairlead-scheduler in kube-system",
+//	{"fairlead": "recording", "version": 10, "comment": "fairlead-scheduler in kube-system",
 //	  "origin": "2026-11-21T13:45:20Z",
 //	  "kinds": [{"name": "cpu", "unit": "cores", "per_unit": 1000}],
 //	  "classes": [{"name": "gold", "importance": 1}],
@@ -79,6 +79,7 @@
 //	shape            shape, set, usual, demand, max, per_node, tags, never_preempts, stays, prefers:
 //	                 sets with a weight each, [[3, 100], [4, -50]]
 //	shape_forgotten  shape
+//	room             shape, coming: whether room is on its way for those who wait with it
 //	constraint       constraint, spec: name, owner, hard or else weight, arriving, and any,
 //	                 which lists alternatives, each a list of bounds: subject, target, min, max
 //	                 (omitted: none), group, self_counted, or_first, over_fewest, least_sets
@@ -127,7 +128,7 @@
 // # Versions
 //
 // Names that are not listed are errors. The version changes when a name is added, goes or
-// changes its meaning. Versions 2 to 8 are read, too:
+// changes its meaning. Versions 2 to 9 are read, too:
 //
 //	2       lacks usage, together and input
 //	2 to 3  lack won
@@ -139,4 +140,5 @@
 //	        prefers, usual, budget, budgets, guarded, spare, yields, service, disruption, gang, arriving and what goes with it, and lanes lack long_running and options, and have ties, solver and
 //	        migrations instead
 //	2 to 8  lack least_run of classes, due of jobs and lasts of tasks
+//	2 to 9  lack room
 package recording

@@ -35,6 +35,8 @@ func (x *encoder) event(e cluster.Event) bool {
 		x.open("shape").number("set", uint64(e.Spec.Eligible)).number("shape", uint64(e.Shape)).vector("demand", e.Spec.Demand).signed("per_node", int64(e.Spec.PerNode)).vector("max", e.Spec.Max).tags(e.Spec.Tags).flag("never_preempts", e.Spec.NeverPreempts).flag("stays", e.Spec.Stays).signed("usual", int64(e.Spec.Usual)).prefers(e.Spec.Prefers)
 	case cluster.ShapeForgotten:
 		x.open("shape_forgotten").number("shape", uint64(e.Shape))
+	case cluster.RoomComing:
+		x.open("room").number("shape", uint64(e.Shape)).flag("coming", e.Coming)
 	case cluster.ConstraintDefined:
 		x.open("constraint").number("constraint", uint64(e.Constraint)).constraint(&e.Spec)
 	case cluster.ConstraintForgotten:

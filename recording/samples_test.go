@@ -25,6 +25,8 @@ func Samples() []cluster.Event {
 		cluster.ShapeDefined{Shape: 3, Spec: cluster.Shape{Demand: cluster.Vector{0, 5}, Max: cluster.Vector{0, 9}}},
 		cluster.ShapeDefined{Shape: 3, Spec: cluster.Shape{Demand: cluster.Vector{5}, Tags: []string{"a<b", "web"}}},
 		cluster.ShapeForgotten{Shape: 3},
+		cluster.RoomComing{Shape: 3, Coming: true},
+		cluster.RoomComing{},
 		cluster.ConstraintDefined{Constraint: 6, Spec: cluster.Constraint{
 			Name: "c \"é\"", Owner: "web", Weight: 1500, Any: [][]cluster.Bound{
 				{{Subject: []string{"a", "web"}, Target: []string{"b"}, Min: 1, Max: cluster.Unbounded, Group: "rack"}, {Target: []string{"b"}, Group: cluster.EachNode}},

@@ -230,7 +230,7 @@ func (w *world) event() cluster.Event {
 	case 4:
 		return cluster.ShapeDefined{Shape: shape, Spec: cluster.Shape{Demand: w.vector(4), Eligible: set, Tags: []string{"a", "b"}[:w.row(3)]}}
 	case 5:
-		return []cluster.Event{cluster.ShapeForgotten{Shape: shape}, cluster.SetForgotten{Set: set}, cluster.JobForgotten{Job: cluster.JobID(w.row(4))}, cluster.SolverReady{}, w.classEvent(), cluster.JobChanged{Job: cluster.JobID(w.row(5)), Disruption: cluster.Disruption(w.row(3)), Gang: int32(w.row(4))}}[w.row(6)]
+		return []cluster.Event{cluster.ShapeForgotten{Shape: shape}, cluster.SetForgotten{Set: set}, cluster.JobForgotten{Job: cluster.JobID(w.row(4))}, cluster.SolverReady{}, w.classEvent(), cluster.RoomComing{Shape: shape, Coming: w.row(2) == 0}, cluster.JobChanged{Job: cluster.JobID(w.row(5)), Disruption: cluster.Disruption(w.row(3)), Gang: int32(w.row(4))}}[w.row(7)]
 	case 6:
 		return cluster.JobSubmitted{Job: cluster.JobID(w.row(5)), Name: "j", User: "odd", Together: w.row(2) == 0, FirstEnds: w.row(4) == 0, LongRunning: w.row(2) == 0, Loose: w.row(5) == 0, Service: w.row(3) == 0, Disruption: cluster.Disruption(max(w.row(8), 5) - 5), Gang: int32(w.row(12) / 9), Due: cluster.Time(w.row(3))}
 	case 7, 8, 9, 10:

@@ -224,6 +224,10 @@ func (c *Core) noticeTouch(touch cluster.Touch, out []Decision) []Decision {
 	case cluster.Classes:
 		c.reclassed = c.noticed
 		c.markLanesDirty()
+	case cluster.Coming:
+		if !cluster.RoomComes(&c.state.View, cluster.ShapeID(touch.Row)) {
+			c.markLanesDirty() // others may be evicted for them again
+		}
 	case cluster.Constraints:
 		c.markLanesDirty()
 		wakeBeside(c) // what runs may violate it, and somebody may have to move

@@ -133,6 +133,8 @@ func (r *Round) gather(l *lane, s *cluster.State, touches []cluster.Touch, own f
 		case cluster.Constraints:
 			recounted = true
 			r.constrained(s, cluster.ConstraintID(touch.Row))
+		case cluster.Coming: // nodes may admit as many as before, but others may leave, or may not any more
+			r.changed.Constrained = append(r.changed.Constrained, cluster.ShapeID(touch.Row))
 		case cluster.Jobs: // a task that has ended, too, says how many the gang has
 			r.noteGang(s, cluster.JobID(touch.Row))
 		case cluster.Sets, cluster.Classes, cluster.Guarding, cluster.Tables:

@@ -49,7 +49,7 @@ type Changed struct {
 	Gangs []cluster.TaskID
 	// Constrained names shapes that nodes may admit now, or not any more, although the
 	// nodes have not changed: a hard constraint counts otherwise than it did, or has come
-	// or gone. They are in order, each once.
+	// or gone, or others may be evicted for them again (cluster.RoomComing). They are in order, each once.
 	Constrained []cluster.ShapeID
 }
 

@@ -37,23 +37,31 @@ func (c Protects) Text([]cluster.Kind) string {
 }
 
 // EvictsNobody says of a task that nobody is to be evicted for it, which may be why it waits.
-type EvictsNobody struct{ OfTask }
+type EvictsNobody struct {
+	OfTask
+	Coming bool // as room is on its way for it (cluster.RoomComing)
+}
 
 // Text says so.
-func (EvictsNobody) Text([]cluster.Kind) string { return "it wants nobody to be evicted for it" }
+func (c EvictsNobody) Text([]cluster.Kind) string {
+	if c.Coming {
+		return "nobody is evicted for it, as room is on its way"
+	}
+	return "it wants nobody to be evicted for it"
+}
 
 // noteEvictsNobody adds EvictsNobody to the reason of a task that waits for room.
 func noteEvictsNobody(r *Reason, s *cluster.View, t cluster.TaskID) {
 	room := slices.ContainsFunc(r.Causes, func(c Cause) bool { lacks, is := c.(NoRoom); return is && !lacks.Empty })
-	if task := s.Task(t); task.Phase == cluster.Waiting && s.Shape(task.Shape).NeverPreempts && room {
-		r.Causes = append(r.Causes, EvictsNobody{})
+	if task := s.Task(t); task.Phase == cluster.Waiting && cluster.EvictsNobody(s, task.Shape) && room {
+		r.Causes = append(r.Causes, EvictsNobody{Coming: !s.Shape(task.Shape).NeverPreempts})
 	}
 }
 
 // noteProtected adds Protects to the reason of a task that waits, if some of these runs are such.
 func noteProtected(r *Reason, s *cluster.View, runs []cluster.ProtectedRun, t cluster.TaskID) {
 	task := s.Task(t)
-	if task.Phase != cluster.Waiting || s.Shape(task.Shape).NeverPreempts {
+	if task.Phase != cluster.Waiting || cluster.EvictsNobody(s, task.Shape) {
 		return
 	}
 	c, first, nodes := Protects{For: cluster.Never}, cluster.NoTask, map[cluster.NodeID]bool{}

@@ -69,6 +69,9 @@ func (w *switches) turn() {
 		w.nodes.list[n].wakes = now + w.takes(n)
 		w.kernel.set(timer{at: w.nodes.list[n].wakes, kind: nodeWakes, node: n})
 	}
+	for _, e := range orders.Coming {
+		w.outbox.emit(e)
+	}
 	w.patient = orders.Waits != cluster.Never
 	w.ask(&w.idle, orders.Idle, nodesIdle)
 	w.ask(&w.waits, orders.Waits, nodesWanted)

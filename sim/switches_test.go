@@ -169,7 +169,7 @@ func TestWhyItWaitsForANodeThatIsOff(t *testing.T) {
 		code        string
 		reason      string
 	}{
-		{3, 4, oneIsLeft, "cpu", "0 of 3 nodes take it: 1 are waking, 1 lack cpu (needs 4, left at most 1), 1 are off (waking takes 2m); it would fit once awake on 1"},
+		{3, 4, oneIsLeft, "cpu", "0 of 3 nodes take it: 1 are waking, 1 lack cpu (needs 4, left at most 1), 1 are off (waking takes 2m); nobody is evicted for it, as room is on its way; it would fit once awake on 1"},
 		{3, 9, oneIsLeft, "unplaceable by cpu", "unplaceable on any of 3 nodes, even empty: 1 are too small: cpu (needs 9, the largest has 4), 2 are off (waking takes 2m); it would fit on a node that has 9 cpu"},
 		{9, 4, "10: node 0 is not\n10: node 1 is not\n10: node 2 is not\n", "waking", "0 of 3 nodes take it: 1 are waking, 2 are off (waking takes 2m); it would fit once awake on 0"},
 	} {

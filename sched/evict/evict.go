@@ -93,14 +93,14 @@ func (x *Search) Begin(s *cluster.View, id cluster.ShapeID, n cluster.NodeID) bo
 	if s.ConstraintRows() > 0 {
 		x.inTheWay.begin(s, id, n)
 	}
-	x.nobody = s.Shape(id).NeverPreempts
+	x.nobody = cluster.EvictsNobody(s, id)
 	return true
 }
 
 // Choose fills in the victims after Begin, and what they cost: the price of the last to go,
 // or the sum of prices. It is false where the shape would not fit even if all candidates
 // left, where a constraint that binds who comes keeps it off all the same, and where nobody is to be evicted for it
-// (cluster.Shape.NeverPreempts). Where it fits without that, there are no victims.
+// (cluster.EvictsNobody). Where it fits without that, there are no victims.
 func (x *Search) Choose(best Objective, candidates []Candidate) (price int64, ok bool) {
 	switch {
 	case x.Met():

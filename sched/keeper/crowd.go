@@ -49,7 +49,9 @@ type want struct {
 
 	// Of one decision: before these no node is left for tasks of the shape, of the plan's nodes that are on, that will be soon, and that are off.
 	on, soon, cheap int
-	met             bool // it is in the plan
+	met             bool         // it is in the plan
+	helped          bool         // a node that is off or waking would take its tasks
+	coming          cluster.Time // until when room is coming for all of them; Never: nobody was served
 }
 
 // seat is where a task waits; the zero value is that it does not.

@@ -10,6 +10,9 @@
 // long, and he still waits, two, then four. A node that somebody who waits would fit on is not switched off. In the end all that would take him are on, as if none was ever
 // switched off.
 //
+// Nobody is evicted for whom a node can be woken: of those who wait with a shape, all of whom nodes that are off or waking would take, it says that their room is coming (cluster.RoomComing), until
+// there is too little of it for all, or somebody has waited for twice as long as Patience.
+//
 // It keeps up with the change log of the state. A call costs what has changed, and a look at the nodes that are empty, and at each crowd that waits (crowd.go); for those whom a node that is
 // off would take, a look at nodes that are on until there is room for all, so that it is crowds times nodes at worst.
 package keeper
@@ -57,7 +60,8 @@ type World interface {
 
 // Orders are what is to be done now, and until when nothing has to be unless something happens.
 type Orders struct {
-	Off, Wake []cluster.NodeID // in the order of their rows
+	Off, Wake []cluster.NodeID     // in the order of their rows
+	Coming    []cluster.RoomComing // in the order of the shapes; of each whether room is coming, where that has changed
 	// Idle is when the next node has been empty for long enough, and Waits when somebody has waited for long enough; Never: there is none.
 	Idle, Waits cluster.Time
 }
@@ -76,6 +80,7 @@ type Keeper struct {
 	seats   []seat           // by row of a task
 	crowds  map[alike]*crowd
 	wants   map[cluster.ShapeID]*want
+	coming  []cluster.ShapeID // for which room was said to be coming, in order
 }
 
 // New is a keeper of nodes.
@@ -95,13 +100,29 @@ func (k *Keeper) Decide(s *cluster.View, now cluster.Time) Orders {
 		}
 	}
 	helped := k.findHelpers(s)
-	if len(k.crowds) > 0 && (helped || len(orders.Off) > 0) {
+	var coming []cluster.ShapeID
+	if len(k.crowds) > 0 && (helped || len(orders.Off)+len(k.waking) > 0) {
 		p := newPlan(k, s, now, &orders)
 		orders.Off = slices.DeleteFunc(orders.Off, p.wanted)
 		p.wake()
+		coming = p.coming()
 	}
+	orders.Coming = k.announce(s, coming)
 	k.ordered = append(append(k.ordered[:0], orders.Off...), orders.Wake...)
 	return orders
+}
+
+// announce says for which shapes room has begun to come, and for which it has ceased to.
+func (k *Keeper) announce(s *cluster.View, coming []cluster.ShapeID) (changed []cluster.RoomComing) {
+	both := slices.Concat(k.coming, coming)
+	slices.Sort(both)
+	for _, id := range slices.Compact(both) {
+		if _, is := slices.BinarySearch(coming, id); is != cluster.RoomComes(s, id) { // a row that was given anew says nothing yet
+			changed = append(changed, cluster.RoomComing{Shape: id, Coming: is})
+		}
+	}
+	k.coming = coming
+	return changed
 }
 
 // catchUp brings up to date what is known of nodes and tasks.

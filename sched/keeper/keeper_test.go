@@ -67,6 +67,12 @@ func (p *park) after(time cluster.Time, off, wake []cluster.NodeID) keeper.Order
 	if !slices.Equal(o.Off, off) || !slices.Equal(o.Wake, wake) {
 		p.t.Errorf("after %v off %v, wake %v; want off %v, wake %v", p.now, o.Off, o.Wake, off, wake)
 	}
+	for _, e := range o.Coming {
+		if cluster.RoomComes(&p.s.View, e.Shape) == e.Coming {
+			p.t.Errorf("after %v it says again of shape %d that room is coming: %v", p.now, e.Shape, e.Coming)
+		}
+		p.apply(e)
+	}
 	for _, n := range o.Off {
 		p.standing[n] = keeper.Off
 	}
@@ -145,6 +151,69 @@ func TestWakesANodeForEach(t *testing.T) {
 	if o := p.after(minute, nil, nil); o.Waits != p.now-minute+wake+wake {
 		t.Errorf("%+v", o)
 	}
+}
+
+// coming are the shapes for which room is coming.
+func (p *park) coming(shapes ...cluster.ShapeID) {
+	p.t.Helper()
+	for shape := range cluster.ShapeID(p.s.ShapeRows()) {
+		if is := cluster.RoomComes(&p.s.View, shape); is != slices.Contains(shapes, shape) {
+			p.t.Errorf("after %v room is coming for shape %d: %v", p.now, shape, is)
+		}
+	}
+}
+
+// TestRoomComesForWhomNodesAreWoken: as long as what is off or waking has room for all who wait with a shape, and none of them has waited for twice as long as is usual.
+func TestRoomComesForWhomNodesAreWoken(t *testing.T) {
+	p := newPark(t, keeper.Rules{OffAfter: minute}, 1, 1)
+	p.standing[0], p.standing[1] = keeper.Off, keeper.Off
+	p.comes(0, 3)
+	p.after(0, nil, nodes{0})
+	p.coming(3)
+	p.comes(1, 3)
+	p.comes(2, 1)
+	p.after(minute, nil, nodes{1}) // for 1, which fills it: none is left for 2
+	p.coming(3)
+	p.comes(3, 3)
+	p.after(0, nil, nil)
+	p.coming() // as there is no room for all of the shape
+	p.apply(cluster.TaskEnded{Task: 3, Seq: 4})
+	p.after(0, nil, nil)
+	p.coming(3)
+	p.on(0)
+	p.apply(cluster.TaskFound{Task: 0, Seq: 1, Node: 0})
+	p.after(wake-minute, nil, nil)
+	p.coming(3) // 1 waits yet
+	p.on(1)
+	p.apply(cluster.TaskFound{Task: 1, Seq: 2, Node: 1})
+	p.after(minute, nil, nil)
+	p.coming()
+}
+
+// TestRoomDoesNotComeForEver: who waits for twice as long as is usual, as a constraint keeps him off, say, does so without regard for others then; and it says when to ask.
+func TestRoomDoesNotComeForEver(t *testing.T) {
+	p := newPark(t, keeper.Rules{OffAfter: minute, Keep: 1}, make([]int64, 9)...)
+	p.after(0, nil, nil)
+	p.after(minute, nodes{1, 2, 3, 4, 5, 6, 7, 8}, nil)
+	p.comes(0, 0)
+	p.after(0, nil, nil)
+	p.coming(0)
+	p.after(wake, nil, nodes{1}) // as room was of no use to it
+	p.coming(0)
+	if o := p.after(wake-1, nil, nil); o.Waits != p.now+1 {
+		t.Errorf("%+v", o)
+	}
+	p.coming(0)
+	p.on(1)
+	p.after(1, nil, nil)
+	p.coming()
+	p.apply(cluster.TaskEnded{Task: 0, Seq: 1})
+	p.comes(1, 0) // for it there is room on node 0, and others are off
+	p.after(0, nil, nil)
+	p.coming(0)
+	p.apply(cluster.TaskEnded{Task: 1, Seq: 2})
+	p.after(0, nil, nil)
+	p.coming()
 }
 
 // TestWhoIsOnlyShortOfOthersWakesNobody: a gang of which too few wait cannot be placed however many nodes are on, and keeps none on.

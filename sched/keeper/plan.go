@@ -57,7 +57,7 @@ func newPlan(k *Keeper, s *cluster.View, now cluster.Time, orders *Orders) *plan
 		}
 	}
 	for _, w := range p.wants {
-		w.met, w.on, w.soon, w.cheap = false, 0, 0, 0
+		w.met, w.on, w.soon, w.cheap, w.coming = false, 0, 0, 0, cluster.Never
 	}
 	slices.SortFunc(p.crowds, func(a, b *crowd) int { return a.waiters[0].before(b.waiters[0]) })
 	return p
@@ -70,7 +70,12 @@ func (p *plan) wanted(n cluster.NodeID) bool {
 
 // wake wakes nodes for those who wait.
 func (p *plan) wake() {
-	if !slices.ContainsFunc(p.wants, func(w *want) bool { return w.helper != cluster.NoNode }) {
+	helps := false
+	for _, w := range p.wants {
+		w.helped = w.helper != cluster.NoNode || slices.ContainsFunc(p.waking, func(n cluster.NodeID) bool { return p.fitsEmpty(p.s, w.shape, n) })
+		helps = helps || w.helped
+	}
+	if !helps {
 		return
 	}
 	for n := range cluster.NodeID(p.s.NodeRows()) {
@@ -81,7 +86,7 @@ func (p *plan) wake() {
 	p.soon = slices.Clone(p.waking)
 	p.woken, p.room, p.counted = map[cluster.NodeID]bool{}, map[cluster.NodeID]cluster.Vector{}, map[jobOn]int32{}
 	for _, c := range p.crowds {
-		if c.want.helper != cluster.NoNode {
+		if c.want.helped {
 			p.serve(c)
 		}
 	}
@@ -105,6 +110,23 @@ func (p *plan) serve(c *crowd) {
 	if due := p.due(c); due > p.now {
 		p.orders.Waits = min(p.orders.Waits, due)
 	}
+	until := c.waiters[0].since + 2*p.rules.Patience()
+	if left > 0 {
+		until = p.now
+	}
+	c.want.coming = min(c.want.coming, until)
+}
+
+// coming are the shapes for which room is on its way for all who wait, in order, so that nobody is evicted for them yet.
+func (p *plan) coming() (shapes []cluster.ShapeID) {
+	for _, w := range p.wants {
+		if w.helped && w.coming > p.now {
+			shapes = append(shapes, w.shape)
+			p.orders.Waits = min(p.orders.Waits, w.coming)
+		}
+	}
+	slices.Sort(shapes)
+	return shapes
 }
 
 // due is when nodes are woken for the crowd whatever room there seems to be.

@@ -57,6 +57,24 @@ func (w *world) reshapeSome() {
 	}
 }
 
+// roomComes reports, in some worlds, that room is on its way for a shape, and later that it is not any more. It draws nothing, so that the worlds stay as they are otherwise.
+func roomComes(w *world) {
+	if w.seed%4 != 1 {
+		return
+	}
+	shape := cluster.ShapeID(w.now/cluster.Second) % shapeCount
+	for _, coming := range []bool{true, false} {
+		after := cluster.Second
+		if !coming {
+			after = 15 * cluster.Second
+		}
+		w.post(after, func() cluster.Event {
+			w.count["room coming"]++
+			return cluster.RoomComing{Shape: shape, Coming: coming}
+		}, nil)
+	}
+}
+
 // reshaped is the event of a task that asks for something else, but for as many
 // devices, since it cannot say which they will be.
 func (w *world) reshaped(t *wTask) func() cluster.Event {

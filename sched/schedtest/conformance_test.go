@@ -132,7 +132,7 @@ func TestWorldIsHostile(t *testing.T) {
 		"run": 2000, "refused": 100, "late begin": 20, "taken back": 5, "orphan run": 20, "told to leave": 300, "stale": 300,
 		"orphan": 20, "refused bundle": 100, "evicted": 300, "node lost": 30, "node back": 30, "eviction refused": 20, "round in flight": 200, "found": 40, "short run": 50,
 		"gated": 50, "reshaped": 200, "set redefined": 30, "class changed": 30, "class forgotten": 1, "shape forgotten": 3, "usage": 60, "input": 500,
-		"ended": 50, "late copy": 5, "barred": 500, "constraint forgotten": 10, "granted": 30, "resized": 50, "gang": 1000,
+		"ended": 50, "late copy": 5, "barred": 500, "constraint forgotten": 10, "granted": 30, "resized": 50, "gang": 1000, "room coming": 20,
 	} {
 		if count[what] < least {
 			t.Errorf("%s happened %d times, want at least %d", what, count[what], least)

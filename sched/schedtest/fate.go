@@ -48,6 +48,7 @@ func (w *world) fate() {
 		w.holdSome()
 	case at < 83:
 		w.reshapeSome()
+		roomComes(w)
 	case at < 86:
 		w.find(n, w.jobs[w.chance.IntN(2)*w.chance.IntN(len(w.jobs))])
 	case !w.hostile:
