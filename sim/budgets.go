@@ -173,7 +173,7 @@ func (b *budgets) settle(emit func(cluster.Event)) {
 	}
 	for _, name := range slices.Sorted(maps.Keys(b.changed)) {
 		for _, row := range slices.Sorted(maps.Keys(b.working[name])) {
-			g, t := b.of[row], &b.tasks.list[row]
+			g, t := b.of[row], b.tasks.list[row]
 			until, why := b.protection(row)
 			if until != g.protected && !t.pinned {
 				g.protected = until

@@ -23,7 +23,7 @@ type checker struct {
 
 // place refuses a placement that the world cannot honour.
 func (c *checker) place(d sched.Decision) error {
-	t := &c.tasks.list[d.Task]
+	t := c.tasks.list[d.Task]
 	n := &c.nodes.list[d.Node]
 	if t.phase != idle {
 		return fmt.Errorf("checker: %s is placed on node %s while it has a run on %s", t.called(), n.name, c.nodes.list[t.node].name)
@@ -57,7 +57,7 @@ func (c *checker) place(d sched.Decision) error {
 // resize refuses a grant for which there is no room. A run that the core believes to be there
 // may be gone; it will hear of that.
 func (c *checker) resize(d sched.Decision) error {
-	t := &c.tasks.list[d.Task]
+	t := c.tasks.list[d.Task]
 	if err := c.grant(t, d.Grant); err != nil {
 		return err
 	}
@@ -94,10 +94,10 @@ func (c *checker) grant(t *task, grant cluster.Vector) error {
 
 // perNode refuses a placement beside as many tasks of the job as may be.
 func (c *checker) perNode(d sched.Decision) error {
-	t, n := &c.tasks.list[d.Task], &c.nodes.list[d.Node]
+	t, n := c.tasks.list[d.Task], &c.nodes.list[d.Node]
 	beside, most := int32(0), t.perNode
 	for _, other := range n.runs {
-		o := &c.tasks.list[other]
+		o := c.tasks.list[other]
 		if o.job != t.job || other == d.Task {
 			continue
 		}
@@ -115,7 +115,7 @@ func (c *checker) perNode(d sched.Decision) error {
 // most refuses a placement that breaks the most of a hard constraint, for the task or
 // for another one in its set.
 func (c *checker) most(d sched.Decision) error {
-	t, n := &c.tasks.list[d.Task], &c.nodes.list[d.Node]
+	t, n := c.tasks.list[d.Task], &c.nodes.list[d.Node]
 	for i := range c.constraints.most {
 		b := &c.constraints.most[i]
 		set, in := n.setOf(b.Group)
@@ -145,7 +145,7 @@ type inSet struct{ subjects, targets, both int32 }
 // countIn counts the runs in a set of which the core knows.
 func (c *checker) countIn(b *mostBound, set string) (are inSet) {
 	for row := range c.tasks.list {
-		o := &c.tasks.list[row]
+		o := c.tasks.list[row]
 		if o.seq == 0 || o.phase == idle || o.silent {
 			continue
 		}

@@ -12,7 +12,7 @@ func (s *simulation) conclude() {
 	state := s.planner.view()
 	why := reasons{core: s.planner.core, kinds: s.nodes.kinds, known: map[whyKey]explanation{}}
 	for i := range s.tasks.list {
-		t := &s.tasks.list[i]
+		t := s.tasks.list[i]
 		row := cluster.TaskID(i)
 		if t.seq == 0 || t.job.foreign || i >= state.TaskRows() || state.Task(row).Seq != t.seq || state.Task(row).Phase == cluster.Absent {
 			continue

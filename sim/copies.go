@@ -24,7 +24,7 @@ func (b *tasks) submitCopies(r incoming, shape cluster.ShapeID, input []cluster.
 		}
 		row := b.enter(j, r, shape, now)
 		j.copies = append(j.copies, row)
-		t := &b.list[row]
+		t := b.list[row]
 		t.copy = i + 1
 		emit(cluster.TaskSubmitted{Task: row, Seq: t.seq, Job: j.row, Shape: shape, Class: t.service, Priority: r.Priority, Gated: r.Gate != "" || r.Foreign != "", Input: input, Lasts: b.foretold(r.Task)})
 	}
@@ -35,7 +35,7 @@ func (b *tasks) submitCopies(r incoming, shape cluster.ShapeID, input []cluster.
 // unname forgets that the trace's name for the task means this one. Where another
 // copy is left, it means that.
 func (b *tasks) unname(row cluster.TaskID) {
-	t := &b.list[row]
+	t := b.list[row]
 	j, key := t.job, taskKey{t.job.id, t.index}
 	kept := j.copies[:0]
 	for _, other := range j.copies {

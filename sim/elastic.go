@@ -68,7 +68,7 @@ func (r *runs) progress(t *task) {
 
 // aim sets the end of a run that works from now on with what it takes now.
 func (r *runs) aim(row cluster.TaskID) {
-	t := &r.tasks.list[row]
+	t := r.tasks.list[row]
 	t.began, t.ends = r.kernel.now, cluster.Never
 	amount, unit := r.nodes.granted(t)
 	pace, one := speedOf(t)
@@ -83,7 +83,7 @@ func (r *runs) aim(row cluster.TaskID) {
 
 // due reports whether the run ends at the timer's time.
 func (b *tasks) due(t timer) bool {
-	row := &b.list[t.task]
+	row := b.list[t.task]
 	return row.seq != 0 && row.phase >= working && row.attempt == t.attempt && row.ends == t.at
 }
 
@@ -102,7 +102,7 @@ func (r *runs) forget() {
 // resize gives a run more or less, at once. A run that the core believes to be there may be
 // gone; it will hear of that.
 func (r *runs) resize(d sched.Decision) {
-	t := &r.tasks.list[d.Task]
+	t := r.tasks.list[d.Task]
 	mark := run{d.Task, d.Attempt}
 	if late, given := r.given[mark]; given {
 		late.demand = t.with(d.Grant)
@@ -125,7 +125,7 @@ func (r *runs) resize(d sched.Decision) {
 
 // atWork reports whether the attempt is there and not about to leave.
 func (b *tasks) atWork(row cluster.TaskID, attempt uint32) bool {
-	t := &b.list[row]
+	t := b.list[row]
 	return t.attempt == attempt && (t.phase == beginning || t.phase == working)
 }
 

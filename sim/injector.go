@@ -58,7 +58,7 @@ func (i *injector) returnNode(row cluster.NodeID) {
 // or not, and end it some ten minutes later.
 func (i *injector) meddle(due timer) {
 	if due.ends {
-		if t := &i.tasks.list[due.task]; t.seq != 0 && t.attempt == due.attempt && t.phase != idle {
+		if t := i.tasks.list[due.task]; t.seq != 0 && t.attempt == due.attempt && t.phase != idle {
 			i.runs.finish(due.task, killed)
 		}
 		return
@@ -96,7 +96,7 @@ func (b *tasks) submitForeign(demand cluster.Vector, now cluster.Time, emit func
 	j := &job{row: cluster.JobID(b.jobRows.Take()), foreign: true, expected: 1}
 	emit(cluster.JobSubmitted{Job: j.row, Name: "foreign", Foreign: true})
 	row := b.newTask(j)
-	t := &b.list[row]
+	t := b.list[row]
 	least := cluster.ClassID(len(b.classes.Classes) - 1)
 	t.shape, t.demand, t.work, t.submitted, t.service = shape, b.demands[shape], cluster.Never, now, least
 	emit(cluster.TaskSubmitted{Task: row, Seq: t.seq, Job: j.row, Shape: shape, Class: least})

@@ -153,12 +153,12 @@ func (p *replay) enter(r incoming) cluster.TaskID {
 		rows := p.tasks.submitCopies(r, p.tasks.shape(r.Task, in, p.outbox.emit), input, p.kernel.now, p.outbox.emit).copies
 		for _, row := range rows {
 			p.budgets.enter(row, r.Task)
-			p.measures.happened(happening{what: submitted, at: p.kernel.now, task: &p.tasks.list[row], input: input})
+			p.measures.happened(happening{what: submitted, at: p.kernel.now, task: p.tasks.list[row], input: input})
 		}
 		return rows[0]
 	}
 	row := p.tasks.submit(r, p.tasks.shape(r.Task, in, p.outbox.emit), input, p.kernel.now, p.outbox.emit)
 	p.budgets.enter(row, r.Task)
-	p.measures.happened(happening{what: submitted, at: p.kernel.now, task: &p.tasks.list[row], input: input})
+	p.measures.happened(happening{what: submitted, at: p.kernel.now, task: p.tasks.list[row], input: input})
 	return row
 }

@@ -146,7 +146,7 @@ func (s *simulation) handOver() {
 	end.Pinned, end.Gates = make([]bool, len(s.tasks.list)), make([]string, len(s.tasks.list))
 	end.Guards = s.budgets.guards(len(s.tasks.list))
 	for row := range s.tasks.list {
-		if t := &s.tasks.list[row]; t.seq != 0 {
+		if t := s.tasks.list[row]; t.seq != 0 {
 			end.Names[row], end.Owners[row], end.Pinned[row], end.Gates[row] = t.listed(), t.owner, t.pinned, t.gate
 		}
 	}
@@ -314,7 +314,7 @@ func (s *simulation) observe() error {
 func (s *simulation) carryOut(decisions []sched.Decision) error {
 	for i := range decisions {
 		d := decisions[i]
-		t := &s.tasks.list[d.Task]
+		t := s.tasks.list[d.Task]
 		if t.seq != d.Seq {
 			if d.Kind == sched.Place || d.Kind == sched.Evict {
 				s.outbox.emit(cluster.TaskLeft{Task: d.Task, Attempt: d.Attempt}) // ended meanwhile
@@ -351,7 +351,7 @@ func (s *simulation) settle(in []cluster.Event, ended []ending) {
 		if !ok {
 			continue
 		}
-		t := &s.tasks.list[started.Task]
+		t := s.tasks.list[started.Task]
 		row := state.Task(started.Task)
 		s.runs.adopt(started, row)
 		if !t.placed && t.seq == row.Seq && row.Account.FirstRun != cluster.Never && !t.job.foreign {
@@ -365,7 +365,7 @@ func (s *simulation) settle(in []cluster.Event, ended []ending) {
 }
 
 func (s *simulation) settleEnd(e ending) {
-	t := &s.tasks.list[e.task]
+	t := s.tasks.list[e.task]
 	row := s.planner.view().Task(e.task)
 	if !t.job.foreign {
 		if e.why == byItself && !t.fails && t.job.copied && t.job.done > 0 {

@@ -49,7 +49,7 @@ func (r *runs) happens(what occurrence, t *task) {
 
 // allocate starts the run that the decision names.
 func (r *runs) allocate(d sched.Decision) {
-	t := &r.tasks.list[d.Task]
+	t := r.tasks.list[d.Task]
 	t.phase, t.node, t.devices, t.grant, t.attempt, t.silent = beginning, d.Node, d.Devices, d.Grant, d.Attempt, false
 	t.runs++
 	r.nodes.arrive(d.Task, d.Node, t.takes())
@@ -91,7 +91,7 @@ func (r *runs) overhead(t *task) cluster.Time {
 // begin lets an allocation that is ready work. One that was given up begins
 // all the same, as an orphan beside whatever the task does by now.
 func (r *runs) begin(due timer) {
-	t := &r.tasks.list[due.task]
+	t := r.tasks.list[due.task]
 	if t.phase == beginning && t.attempt == due.attempt {
 		r.work(due.task)
 		r.fetch(due.task)
@@ -112,7 +112,7 @@ func (r *runs) begin(due timer) {
 // adopt makes an orphan the task's run if the core, which was just told of it,
 // takes it for that. Otherwise the core has said that it must leave.
 func (r *runs) adopt(started cluster.TaskStarted, row *cluster.Task) {
-	t := &r.tasks.list[started.Task]
+	t := r.tasks.list[started.Task]
 	at := slices.IndexFunc(t.orphans, func(o orphan) bool { return o.attempt == started.Attempt && o.node == started.Node })
 	if at < 0 || row.Seq != t.seq || row.Attempt != started.Attempt || row.Phase != cluster.Running || t.phase != idle {
 		return
@@ -125,7 +125,7 @@ func (r *runs) adopt(started cluster.TaskStarted, row *cluster.Task) {
 
 // work sets the end of a run that begins to work now.
 func (r *runs) work(row cluster.TaskID) {
-	t := &r.tasks.list[row]
+	t := r.tasks.list[row]
 	t.phase, t.kept = working, t.done
 	if t.speeds != nil {
 		t.pace = trace.SpeedOn(t.speeds, r.nodes.list[t.node].labels)
@@ -137,12 +137,12 @@ func (r *runs) work(row cluster.TaskID) {
 
 // fetch lets a run that begins to work read its input.
 func (r *runs) fetch(row cluster.TaskID) {
-	r.measures.happened(happening{what: fetches, at: r.kernel.now, task: &r.tasks.list[row], input: r.planner.view().Input(row)})
+	r.measures.happened(happening{what: fetches, at: r.kernel.now, task: r.tasks.list[row], input: r.planner.view().Input(row)})
 }
 
 // refuse reports that an allocation failed.
 func (r *runs) refuse(due timer) {
-	t := &r.tasks.list[due.task]
+	t := r.tasks.list[due.task]
 	if t.phase != beginning || t.attempt != due.attempt {
 		return
 	}
@@ -154,7 +154,7 @@ func (r *runs) refuse(due timer) {
 // cannot refuse. It is told as the decision comes out, so that none is taken back here: of
 // what the ledger calls needless, nothing is left but runs that are on their way.
 func (r *runs) evict(d sched.Decision) {
-	t := &r.tasks.list[d.Task]
+	t := r.tasks.list[d.Task]
 	faults := &r.world.Faults
 	own := t.attempt == d.Attempt && t.phase == working
 	orphaned := slices.ContainsFunc(t.orphans, func(o orphan) bool { return o.attempt == d.Attempt })
@@ -184,7 +184,7 @@ func (r *runs) evict(d sched.Decision) {
 // anchored reports whether the run is to be moved and nobody would make its task again elsewhere, as a scheduler of
 // Kubernetes finds out when it is to be told. It is left alone for a while then.
 func (r *runs) anchored(d sched.Decision) bool {
-	t := &r.tasks.list[d.Task]
+	t := r.tasks.list[d.Task]
 	if by, serves := d.Purpose.Serves(); !t.single || !serves || by != d.Task {
 		return false
 	}
@@ -203,7 +203,7 @@ func (r *runs) kept(row cluster.TaskID) bool {
 
 // leave ends a run whose task goes on, and tells the core.
 func (r *runs) leave(row cluster.TaskID, attempt uint32) {
-	t := &r.tasks.list[row]
+	t := r.tasks.list[row]
 	if t.attempt == attempt && t.phase != idle {
 		r.measures.happened(happening{what: evicted, at: r.kernel.now, task: t, row: r.planner.view().Task(row)})
 		if t.single {
@@ -221,7 +221,7 @@ func (r *runs) leave(row cluster.TaskID, attempt uint32) {
 
 // removeOrphans removes the orphans of a task that match.
 func (r *runs) removeOrphans(row cluster.TaskID, match func(orphan) bool) {
-	t := &r.tasks.list[row]
+	t := r.tasks.list[row]
 	t.orphans = slices.DeleteFunc(t.orphans, func(o orphan) bool {
 		if match(o) {
 			r.nodes.depart(row, o.node, o.room)
@@ -233,7 +233,7 @@ func (r *runs) removeOrphans(row cluster.TaskID, match func(orphan) bool) {
 
 // stop takes a run from its node, keeping its work if its class does, or the world.
 func (r *runs) stop(row cluster.TaskID) {
-	t := &r.tasks.list[row]
+	t := r.tasks.list[row]
 	if t.phase == working {
 		r.happens(rests, t)
 	}
@@ -252,7 +252,7 @@ func (r *runs) stop(row cluster.TaskID) {
 // finish ends a task for good: by its own work, because its user says so, or as
 // another copy of it has finished.
 func (r *runs) finish(row cluster.TaskID, why cause) {
-	t := &r.tasks.list[row]
+	t := r.tasks.list[row]
 	if t.silent && t.phase >= working {
 		r.outbox.emit(cluster.TaskStarted{Task: row, Attempt: t.attempt, Node: t.node, Devices: t.devices, Grant: t.grant})
 	}
@@ -269,7 +269,7 @@ func (r *runs) finish(row cluster.TaskID, why cause) {
 
 // found lets a task work on a node where nobody here placed it.
 func (r *runs) found(row cluster.TaskID, node cluster.NodeID) {
-	t := &r.tasks.list[row]
+	t := r.tasks.list[row]
 	if !r.nodes.isOn(node) {
 		r.nodes.turn(node, keeper.On, r.outbox.emit)
 	}
@@ -302,7 +302,7 @@ func (r *runs) nextAttempt(row cluster.TaskID) uint32 {
 // loseNode takes a node away with all that runs on it.
 func (r *runs) loseNode(row cluster.NodeID) {
 	for _, t := range slices.Clone(r.nodes.list[row].runs) {
-		task := &r.tasks.list[t]
+		task := r.tasks.list[t]
 		if task.node != row || task.phase == idle {
 			r.removeOrphans(t, func(o orphan) bool { return o.node == row })
 			continue

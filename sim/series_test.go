@@ -102,7 +102,7 @@ func (d *diary) note(s *simulation, to cluster.Time) {
 		}
 	}
 	for i := range s.tasks.list {
-		if t := &s.tasks.list[i]; t.seq != 0 && t.phase == working {
+		if t := s.tasks.list[i]; t.seq != 0 && t.phase == working {
 			add(e.busy, t.demand, 1)
 		}
 	}

@@ -179,7 +179,7 @@ func TestWhyItWaitsForANodeThatIsOff(t *testing.T) {
 		y.task(0, 1, c.takes, 60)
 		y.task(20, 2, c.asks, 60)
 		s := y.run(t, c.diary)
-		row := cluster.TaskID(slices.IndexFunc(s.tasks.list, func(k task) bool { return k.seq != 0 && k.job.id == 2 }))
+		row := cluster.TaskID(slices.IndexFunc(s.tasks.list, func(k *task) bool { return k.seq != 0 && k.job.id == 2 }))
 		why := s.planner.core.Why(row)
 		if code, reason := why.Code(s.nodes.kinds), why.Text(s.nodes.kinds); code != c.code || reason != c.reason {
 			t.Errorf("%s: %s; want %s: %s", code, reason, c.code, c.reason)

@@ -18,7 +18,8 @@ import (
 type tasks struct {
 	rows      cluster.Rows
 	jobRows   cluster.Rows
-	list      []task // by row
+	list      []*task // by row; those of a slab lie side by side
+	slab      []task  // what is left of the last one
 	live      map[taskKey]cluster.TaskID
 	jobs      map[uint64]*job
 	seq       cluster.Seq
@@ -274,7 +275,7 @@ func (b *tasks) submit(r incoming, shape cluster.ShapeID, input []cluster.Block,
 	}
 	row := b.enter(j, r, shape, now)
 	b.live[key] = row
-	t := &b.list[row]
+	t := b.list[row]
 	emit(cluster.TaskSubmitted{Task: row, Seq: t.seq, Job: j.row, Shape: shape, Class: t.service, Priority: r.Priority, Gated: r.Gate != "" || r.Foreign != "", Input: input, Lasts: b.foretold(r.Task)})
 	return row
 }
@@ -305,7 +306,7 @@ func (b *tasks) isBeside(job uint64) bool {
 // enter notes one more task of the job.
 func (b *tasks) enter(j *job, r incoming, shape cluster.ShapeID, now cluster.Time) cluster.TaskID {
 	row := b.newTask(j)
-	t := &b.list[row]
+	t := b.list[row]
 	t.identity = identity{r.Index, r.Name, r.Class, r.Owner, r.Pinned, r.Unowned, r.Gate, r.Foreign}
 	t.priority, t.service = r.Priority, r.service
 	t.demand = b.demands[shape]
@@ -329,17 +330,32 @@ func (b *tasks) newTask(j *job) cluster.TaskID {
 	j.submitted++
 	j.live++
 	row := cluster.TaskID(b.rows.Take())
-	b.list = grown(b.list, row, task{})
-	t := &b.list[row]
+	for int(row) >= len(b.list) {
+		b.list = append(b.list, b.spare())
+	}
+	t := b.list[row]
 	b.seq++
 	*t = task{seq: b.seq, job: j, node: cluster.NoNode, orphans: t.orphans[:0], warm: t.warm[:0]}
 	return row
 }
 
+// slabSize is how many tasks are made at once. A table of tasks would be copied each time that it grows: they are large, and mostly come for as long as the run goes on.
+const slabSize = 64
+
+// spare is a task for a row that has never been used.
+func (b *tasks) spare() *task {
+	if len(b.slab) == 0 {
+		b.slab = make([]task, slabSize)
+	}
+	t := &b.slab[0]
+	b.slab = b.slab[1:]
+	return t
+}
+
 // end forgets a task whose TaskEnded the core has seen, and its job after the
 // last task.
 func (b *tasks) end(row cluster.TaskID, emit func(cluster.Event)) (j *job, over bool) {
-	t := &b.list[row]
+	t := b.list[row]
 	j = t.job
 	b.unname(row)
 	b.release(t.shape, emit)

@@ -84,7 +84,7 @@ func (m *meter) measure() {
 func (m *meter) usageOf(row cluster.NodeID) cluster.Vector {
 	usage := make(cluster.Vector, len(m.nodes.kinds))
 	for _, id := range m.nodes.list[row].runs {
-		t := &m.tasks.list[id]
+		t := m.tasks.list[id]
 		if t.node == row && t.phase == beginning {
 			continue
 		}
