@@ -151,7 +151,7 @@ func (s *Scheduler) assemble() {
 			Initial: cluster.Time(o.Config.PodInitialBackoffSeconds) * cluster.Second,
 			Max:     cluster.Time(o.Config.PodMaxBackoffSeconds) * cluster.Second,
 		},
-		Handling: func(p *v1.Pod) { s.subject.handling(p) },
+		Handling: s.subject.handling,
 		Times:    timesOf(s), // nothing without WorkloadAccounts
 		Shadow:   o.Config.Shadow(),
 
@@ -301,6 +301,10 @@ func (s *Scheduler) live(ctx, lease context.Context, cause string) error {
 // loop.
 func (s *Scheduler) takeOver(ctx context.Context, cause string) error {
 	defer s.watchdog.watch(s.Clock.Now())()
+	s.aside.lives++
+	if c := s.intake.serviceClasses; c != nil {
+		c.changed = true // a panic may have ended their reading
+	}
 	s.promise(ctx) // so that the core begins with what was set while another replica led
 	if c := s.intake.constraints; c != nil {
 		c.changed = true // of a world that a panic has left the next one knows none
