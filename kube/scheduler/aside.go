@@ -349,7 +349,8 @@ func (a *aside) due() {
 		case e.stage == onTrial: // nothing is wrong with it any more
 			a.lift(e)
 		case e.pod == nil:
-			a.tryThing(e)
+			a.try(e, "")
+			e.sight.again()
 		default:
 			a.tryOne(e)
 		}

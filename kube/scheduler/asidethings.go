@@ -141,12 +141,6 @@ func (a *aside) forgetUnseen() {
 	}
 }
 
-// tryThing tries it again.
-func (a *aside) tryThing(e *quarantine) {
-	a.try(e, "")
-	e.sight.again()
-}
-
 // sameThing reports whether the two sights of an object say the same. Its status says how it fares, which is nobody's wish, but for what a
 // node has to offer.
 func sameThing(a, b apiObject) bool {
