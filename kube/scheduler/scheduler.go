@@ -43,9 +43,9 @@ type Options struct {
 	Clock   clock.Clock
 	// Policies are those that profiles may name besides Fairlead's own.
 	Policies []policies.Info
-	// Holds says whether, by the clock, this replica still leads; its error says why not. Nil is
+	// Holds says until when, by the clock, this replica leads unless it renews its lease, zero if that has no end; its error says why it does not. Nil is
 	// always. Whoever was frozen may not have been told yet that its lease ended.
-	Holds func() error
+	Holds func() (until time.Time, err error)
 	// PodGroups says that the API server serves them in scheduling.k8s.io/v1beta1.
 	PodGroups bool
 	// CompositePodGroups says that it serves those, in scheduling.k8s.io/v1alpha3.
