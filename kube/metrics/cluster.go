@@ -37,7 +37,7 @@ func newCluster() Cluster {
 			"Resources and host ports that the planner does not count because they are too many, by whose they are: nodes (offered by them and asked for by no pod), pods (asked for; such pods are placed one at a time) or devices (of which a node offers more than are used; counted for each such node).",
 			"of"),
 		panics: counters("fairlead_panics_total",
-			"Panics that were recovered, by what was being dealt with: pod, node, another kind of object in lower case, such as podgroup, round (many pods at once) or other (which ends the process).", "with"),
+			"Panics that were recovered, by what was being dealt with: pod, node, another kind of object in lower case, such as podgroup, round (many pods at once), bind, watch (an object as it came in) or other (which ends the process).", "with"),
 		aside: gauges("fairlead_set_aside",
 			"Objects that are left out because dealing with them panicked, by type: pods, nodes or others. Each says so as an event, and is tried again when it changes, and once in a while.", "type"),
 		promises: counters("fairlead_class_changes_total",
