@@ -109,7 +109,7 @@ sim/trace/gavel: cluster sim/trace sim/trace/gpujobs
 sim/trace/alibaba2020: cluster sim/trace sim/trace/gpujobs
 sim/trace/alibaba2026: cluster sim/trace sim/trace/gpujobs
 sim/trace/ecsched: cluster sim/trace
-sim/trace/kubernetes: cluster constraint constraint/kubernetes internal/manifest internal/nearest sim/trace
+sim/trace/kubernetes: cluster constraint constraint/kubernetes internal/document internal/manifest internal/nearest sim/trace
 sim/trace/place: cluster constraint constraint/request sim/trace
 internal/checkmoves:
 internal/kmeans:

@@ -1,11 +1,9 @@
 package request
 
 import (
-	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"maps"
 	"path"
 	"slices"
@@ -15,6 +13,7 @@ import (
 	"fairlead.dev/fairlead/cluster"
 	"fairlead.dev/fairlead/constraint"
 	"fairlead.dev/fairlead/constraint/kubernetes"
+	"fairlead.dev/fairlead/internal/document"
 )
 
 // This file makes a request of Kubernetes' manifests: nodes and pods as kubectl prints them,
@@ -43,7 +42,7 @@ func ReadAll(files []File) (r *Request, notes []string, err error) {
 // isManifest reports whether the text begins with an object of Kubernetes.
 func isManifest(text []byte) bool {
 	var head map[string]yaml.Node
-	err := yaml.NewDecoder(bytes.NewReader(text)).Decode(&head)
+	err := document.StreamOf(text).Next(&head)
 	_, versioned := head["apiVersion"]
 	_, nodes := head["nodes"]
 	return err == nil && versioned && !nodes
@@ -52,26 +51,18 @@ func isManifest(text []byte) bool {
 func readManifests(files []File) (*Request, []string, error) {
 	var objects kubernetes.Objects
 	for _, f := range files {
-		decoder := yaml.NewDecoder(bytes.NewReader(f.Text))
-		for number := 1; ; number++ {
-			var document any
-			err := decoder.Decode(&document)
-			if errors.Is(err, io.EOF) {
-				break
-			}
-			if err != nil {
-				return nil, nil, fmt.Errorf("%s: neither YAML nor JSON: %w", f.Name, err)
-			}
-			if document == nil {
-				continue
-			}
-			text, err := json.Marshal(document)
+		err := document.StreamOf(f.Text).Each(func(number int, said any) error {
+			text, err := json.Marshal(said)
 			if err == nil {
 				err = objects.Add(text)
 			}
 			if err != nil {
-				return nil, nil, fmt.Errorf("%s: document %d: %w", f.Name, number, err)
+				return fmt.Errorf("%s: document %d: %w", f.Name, number, err)
 			}
+			return nil
+		}, func(err error) error { return fmt.Errorf("%s: neither YAML nor JSON: %w", f.Name, err) })
+		if err != nil {
+			return nil, nil, err
 		}
 	}
 	c, err := objects.Cluster()

@@ -4,7 +4,6 @@
 package document
 
 import (
-	"bytes"
 	"cmp"
 	"errors"
 	"fmt"
@@ -89,16 +88,16 @@ type mistake struct {
 
 // Open reads the text, in which there must be one document; errors call it name.
 func Open(name string, text []byte) (*Reader, Value, error) {
-	decoder := yaml.NewDecoder(bytes.NewReader(text))
+	stream := StreamOf(text)
 	var document, second yaml.Node
-	err := decoder.Decode(&document)
+	err := stream.Next(&document)
 	switch {
 	case errors.Is(err, io.EOF), err == nil && (len(document.Content) == 0 || isNull(document.Content[0])):
 		return nil, Value{}, fmt.Errorf("%s: %w", name, ErrEmpty)
 	case err != nil:
 		return nil, Value{}, fmt.Errorf("%s: neither YAML nor JSON: %w", name, err)
 	}
-	if err := decoder.Decode(&second); !errors.Is(err, io.EOF) {
+	if err := stream.Next(&second); !errors.Is(err, io.EOF) {
 		return nil, Value{}, more(name, err)
 	}
 	return &Reader{name: name}, Value{Node: document.Content[0]}, nil

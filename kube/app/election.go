@@ -138,24 +138,24 @@ func (e *election) lead(stop context.Context, work func(ctx, lease context.Conte
 	}
 }
 
-// holds says whether the lease is this process's by the clock. Another may take it as soon as it
+// holds says until when the lease is this process's by the clock, zero if that has no end, or why it is not. Another may take it as soon as it
 // has seen it unchanged for its duration, so that is counted from before the request that
 // renewed it. A process that was frozen, or a machine, finds out by itself in this way, while
 // its elector still has to get a turn. Where a machine was stopped its monotonic clock may have
 // been too, so the wall clock counts as well.
-func (e *election) holds() error {
+func (e *election) holds() (until time.Time, err error) {
 	if e.lock == nil {
-		return nil
+		return time.Time{}, nil
 	}
 	renewed := e.renewed.Load()
 	if renewed == nil {
-		return fmt.Errorf("this process does not hold the lease %s", e.lock.Describe())
+		return time.Time{}, fmt.Errorf("this process does not hold the lease %s", e.lock.Describe())
 	}
 	now, lasts := time.Now(), e.settings.LeaseDuration.Truncate(time.Second) // as a Lease counts
 	if ago := max(now.Sub(*renewed), now.Round(0).Sub(renewed.Round(0))); ago >= lasts {
-		return fmt.Errorf("the lease %s was last renewed %s ago and lasts %s: another replica may be scheduling by now", e.lock.Describe(), ago, lasts)
+		return time.Time{}, fmt.Errorf("the lease %s was last renewed %s ago and lasts %s: another replica may be scheduling by now", e.lock.Describe(), ago, lasts)
 	}
-	return nil
+	return renewed.Add(lasts), nil
 }
 
 // attentive is a lock that tells when somebody else holds it, and when it was renewed.

@@ -292,22 +292,22 @@ func TestHoldsByTheClock(t *testing.T) {
 		l := &lease{hang: make(chan struct{})}
 		close(l.hang)
 		s, e := &scripted{}, replica(t, l, "first")
-		if e.holds() == nil {
+		if _, err := e.holds(); err == nil {
 			t.Error("holds a lease before it leads")
 		}
 		stop, ended := live(s, e)
 		defer stop()
 		for range 100 {
 			time.Sleep(time.Second)
-			if err := e.holds(); err != nil {
-				t.Fatalf("a healthy leader: %v", err)
+			if until, err := e.holds(); err != nil || time.Until(until) <= e.settings.LeaseDuration.Duration-e.settings.RenewDeadline.Duration || time.Until(until) > e.settings.LeaseDuration.Duration {
+				t.Fatalf("a healthy leader for another %s: %v", time.Until(until), err)
 			}
 		}
 		l.mu.Lock()
 		l.hang = make(chan struct{}) // as if nothing went on but the clock
 		l.mu.Unlock()
 		time.Sleep(e.settings.LeaseDuration.Duration + time.Second)
-		if err := e.holds(); err == nil || !strings.Contains(err.Error(), "was last renewed") {
+		if _, err := e.holds(); err == nil || !strings.Contains(err.Error(), "was last renewed") {
 			t.Errorf("beyond its lease: %v", err)
 		}
 		if s.lostLease() {
@@ -315,18 +315,18 @@ func TestHoldsByTheClock(t *testing.T) {
 		}
 		close(l.hang)
 		time.Sleep(3 * time.Second)
-		if err := e.holds(); err != nil {
+		if _, err := e.holds(); err != nil {
 			t.Errorf("a lease that was renewed after all: %v", err)
 		}
 		ago := time.Now().Add(-e.settings.LeaseDuration.Duration).Round(0)
 		e.renewed.Store(&ago)
-		if e.holds() == nil {
+		if _, err := e.holds(); err == nil {
 			t.Error("the wall clock does not count")
 		}
 		stop()
 		<-ended
 	})
-	if err := (&election{}).holds(); err != nil {
+	if _, err := (&election{}).holds(); err != nil {
 		t.Errorf("without an election: %v", err)
 	}
 }

@@ -47,11 +47,17 @@ type row struct {
 
 // Read makes the promises of all ServiceClasses that there are, and says of each whether it counts, by name. Without any, nothing is promised to anybody.
 func Read(objects []*v1alpha1.ServiceClass) (*Promises, []Verdict) {
+	return ReadEach(objects, func(*v1alpha1.ServiceClass) {})
+}
+
+// ReadEach is Read, and calls handling with each just before it is read.
+func ReadEach(objects []*v1alpha1.ServiceClass, handling func(*v1alpha1.ServiceClass)) (*Promises, []Verdict) {
 	objects = slices.Clone(objects)
 	slices.SortFunc(objects, older)
 	verdicts := make([]Verdict, len(objects))
 	var rows []row
 	for i, object := range objects {
+		handling(object)
 		v := &verdicts[i]
 		*v = Verdict{object, v1alpha1.ReasonAccepted, "Its pods are placed by what it promises."}
 		r, err := read(object)

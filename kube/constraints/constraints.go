@@ -5,6 +5,7 @@ package constraints
 import (
 	"slices"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
 )
 
@@ -18,6 +19,8 @@ type Set struct {
 type Constraint struct {
 	// Key is the same as long as the object is, and no other's: its namespace, empty of one of the cluster, and its name.
 	Key Key
+	// Object is what says it, as it was when that was read; nil if nothing does.
+	Object metav1.Object
 	// Hard constraints are never violated by what is placed; of others each violation costs Weight thousandths.
 	Hard   bool
 	Weight int64

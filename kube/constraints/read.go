@@ -42,6 +42,8 @@ type Objects struct {
 	Groups     []*v1alpha1.NodeGroup
 	// RackLabel is the label of nodes that the group rack of a text stands for; empty if there is none.
 	RackLabel string
+	// Handling is called with each of them just before it is read; nil is nobody.
+	Handling func(metav1.Object)
 }
 
 // Verdict is what is said of an object.
@@ -59,11 +61,17 @@ func (v *Verdict) Accepted() bool { return v.Reason == v1alpha1.ReasonAccepted }
 
 // Read makes the constraints that count, and says of each object whether it does.
 func Read(o *Objects) (*Set, []Verdict) {
+	handling := o.Handling
+	if handling == nil {
+		handling = func(metav1.Object) {}
+	}
 	r := reader{rackLabel: o.RackLabel, groups: map[string]bool{}, ofNamespace: map[string]int{}, keys: map[string]map[string]bool{}}
 	for _, g := range inOrder(o.Groups) {
+		handling(g)
 		r.readGroup(g)
 	}
 	for _, c := range inOrder(o.Cluster) {
+		handling(c)
 		spec := &c.Spec
 		subjects, err := everywhere("subjectNamespaces", spec.SubjectNamespaces)
 		targets, wrong := everywhere("targetNamespaces", spec.TargetNamespaces)
@@ -74,6 +82,7 @@ func Read(o *Objects) (*Set, []Verdict) {
 		r.readConstraint(c, &spec.Constraint, among{subjects, targets})
 	}
 	for _, c := range inOrder(o.Namespaced) {
+		handling(c)
 		own := Pods{Namespace: c.Namespace}
 		r.readConstraint(c, &c.Spec.Constraint, among{own, own})
 	}
@@ -157,7 +166,7 @@ func (r *reader) readConstraint(object metav1.Object, of *v1alpha1.Constraint, i
 		r.judge(object, v1alpha1.ReasonTooMany, fmt.Sprintf("There are %d older ones, and no more count; remove some.", most))
 		return
 	}
-	c := Constraint{Key: key, Hard: of.Hard, Weight: cluster.DefaultWeight}
+	c := Constraint{Key: key, Object: object, Hard: of.Hard, Weight: cluster.DefaultWeight}
 	var err error
 	if of.Text != "" {
 		err = r.readText(&c, of.Text, in)

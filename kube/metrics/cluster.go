@@ -37,9 +37,9 @@ func newCluster() Cluster {
 			"Resources and host ports that the planner does not count because they are too many, by whose they are: nodes (offered by them and asked for by no pod), pods (asked for; such pods are placed one at a time) or devices (of which a node offers more than are used; counted for each such node).",
 			"of"),
 		panics: counters("fairlead_panics_total",
-			"Panics that were recovered, by what was being dealt with: pod, node, round (many pods at once), bind, watch (an object as it came in) or other (which ends the process).", "with"),
+			"Panics that were recovered, by what was being dealt with: pod, node, another kind of object in lower case, such as podgroup, round (many pods at once), bind, watch (an object as it came in) or other (which ends the process).", "with"),
 		aside: gauges("fairlead_set_aside",
-			"Objects that are left out because dealing with them panicked, by type: pods or nodes. Each says so as an event, and is tried again when it changes, and once in a while.", "type"),
+			"Objects that are left out because dealing with them panicked, by type: pods, nodes or others. Each says so as an event, and is tried again when it changes, and once in a while.", "type"),
 		promises: counters("fairlead_class_changes_total",
 			"Tables of classes that came under way, by result: taken, or delayed (no room for so many classes beside those that pods still have).", "result"),
 		over: gauge("fairlead_overcommitted_nodes",
@@ -75,10 +75,11 @@ func (c *Cluster) SetLeftOut(ofNodes, ofPods, ofDevices int) {
 // Panicked counts a panic that was recovered.
 func (c *Cluster) Panicked(with string) { c.panics.WithLabelValues(with).Inc() }
 
-// SetAside sets how many pods and nodes are left out after a panic.
-func (c *Cluster) SetAside(pods, nodes int) {
+// SetAside sets how many pods, nodes and other objects are left out after a panic.
+func (c *Cluster) SetAside(pods, nodes, others int) {
 	c.aside.WithLabelValues("pods").Set(float64(pods))
 	c.aside.WithLabelValues("nodes").Set(float64(nodes))
+	c.aside.WithLabelValues("others").Set(float64(others))
 }
 
 // SetOvercommitted sets how many nodes have pods that request more than they offer.

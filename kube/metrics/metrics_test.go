@@ -60,7 +60,7 @@ func counted(t *testing.T) []*dto.MetricFamily {
 	m.Cluster.Epoch("elected")
 	m.Cluster.SetLeftOut(872, 3, 2)
 	m.Cluster.Panicked("pod")
-	m.Cluster.SetAside(1, 2)
+	m.Cluster.SetAside(1, 2, 3)
 	m.Cluster.Promised(true)
 	m.Configuration.Read([]string{"profiles", "record.path"})
 	m.Configuration.Refused()
@@ -163,6 +163,7 @@ func TestValues(t *testing.T) {
 		"fairlead_panics_total{with=pod}":                                                                       1,
 		"fairlead_set_aside{type=pods}":                                                                         1,
 		"fairlead_set_aside{type=nodes}":                                                                        2,
+		"fairlead_set_aside{type=others}":                                                                       3,
 		"fairlead_kinds_left_out{of=nodes}":                                                                     872,
 		"fairlead_kinds_left_out{of=pods}":                                                                      3,
 		"fairlead_kinds_left_out{of=devices}":                                                                   2,

@@ -16,8 +16,8 @@ import (
 	"fairlead.dev/fairlead/kube/world"
 )
 
-// This file keeps what was set aside after a panic: pods and nodes that
-// are not reported to the world. Each has an event that says so, pods that are ours
+// This file keeps what was set aside after a panic: pods, nodes and other objects that
+// are not reported to the world (asidethings.go has all but pods). Each has an event that says so, pods that are ours
 // to place also a condition. It is tried again when it changes in what a decision
 // could depend on, and once in a while, less and less often. Pods that an owner made
 // alike are set aside together: a template would else take a life for each replica.
@@ -37,7 +37,7 @@ type aside struct {
 	s      *Scheduler
 	pods   map[types.UID]*quarantine // of which each is a member
 	owners byOwner                   // of pods that wait, at most ofOneOwner for each owner
-	nodes  map[string]*quarantine
+	things map[thing]*quarantine
 	queue  quarantines // all of them
 	// heldBack are pods that are held back while a round's panic is searched, passed
 	// those that were in a round without one.
@@ -47,6 +47,7 @@ type aside struct {
 	unreported []setAside
 
 	made   uint64 // quarantines, to order them
+	lives  int    // that have begun
 	faults int    // since the time
 	since  cluster.Time
 }
@@ -54,15 +55,15 @@ type aside struct {
 // setAside is an object that was set aside with a quarantine.
 type setAside struct {
 	with *quarantine
-	pod  *v1.Pod // nil of a node
+	pod  *v1.Pod // nil of another thing
 }
 
-// quarantine is what dealing with panicked: a node, a pod, or pods that an owner made alike.
+// quarantine is what dealing with panicked: a pod, pods that an owner made alike, or another thing.
 type quarantine struct {
-	pod     *v1.Pod // as the first of the pods was when it panicked; nil of a node
+	pod     *v1.Pod // as the first of the pods was when it panicked; nil of another thing
 	members map[types.UID]*v1.Pod
-	node    string
-	object  *v1.Node // of a node, as it was last seen; nil if it was not since
+	thing   thing
+	sight   sight // of the thing
 	why     string
 	faults  int
 	stage   quarantineStage
@@ -129,7 +130,7 @@ func (q *quarantines) Pop() any {
 
 func newAside(s *Scheduler) *aside {
 	return &aside{
-		s: s, pods: map[types.UID]*quarantine{}, owners: byOwner{}, nodes: map[string]*quarantine{},
+		s: s, pods: map[types.UID]*quarantine{}, owners: byOwner{}, things: map[thing]*quarantine{},
 		heldBack: map[types.UID]*v1.Pod{}, trying: map[types.UID]bool{}, passed: map[types.UID]bool{},
 	}
 }
@@ -150,7 +151,7 @@ func (a *aside) add(e *quarantine) *quarantine {
 func (a *aside) drop(e *quarantine) {
 	heap.Remove(&a.queue, e.at)
 	if e.pod == nil {
-		delete(a.nodes, e.node)
+		delete(a.things, e.thing)
 		return
 	}
 	a.owners.remove(e)
@@ -203,7 +204,7 @@ func (a *aside) put(pod *v1.Pod, why string) {
 	a.join(e, pod)
 	a.shutOut(e, pod, why)
 	if node := pod.Spec.NodeName; node != "" {
-		a.putNode(node, "pod "+klog.KObj(pod).String()+" on it is set aside: "+why)
+		a.putThing(nodeNamed(node), "pod "+klog.KObj(pod).String()+" on it is set aside: "+why)
 	}
 }
 
@@ -259,16 +260,6 @@ func (a *aside) leave(e *quarantine, uid types.UID) {
 	case e.stage == onTrial && e.trial == uid:
 		a.enter(e, shut, e.until)
 	}
-}
-
-// putNode sets a node aside.
-func (a *aside) putNode(name, why string) {
-	e := a.nodes[name]
-	if e == nil {
-		e = a.add(&quarantine{node: name})
-		a.nodes[name] = e
-	}
-	a.shutOut(e, nil, why)
 }
 
 // keeps reports whether the pod is not to be dealt with now.
@@ -336,23 +327,10 @@ func (a *aside) like(pod *v1.Pod) *quarantine {
 	return nil
 }
 
-// keepsNode reports whether the node is not to be dealt with now.
-func (a *aside) keepsNode(node *v1.Node) bool {
-	e := a.nodes[node.Name]
-	if e == nil {
-		return false
-	}
-	if e.stage == shut && e.object != nil && !sameNode(e.object, node) {
-		a.try(e, "")
-	}
-	e.object = node
-	return e.stage == shut
-}
-
 // forget forgets a pod that is gone.
 func (a *aside) forget(uid types.UID) {
 	if e := a.pods[uid]; e != nil {
-		if n := a.nodes[e.members[uid].Spec.NodeName]; n != nil && n.stage == shut {
+		if n := a.things[nodeNamed(e.members[uid].Spec.NodeName)]; n != nil && n.stage == shut {
 			a.enter(n, shut, a.s.now()) // due now
 		}
 		a.leave(e, uid)
@@ -360,13 +338,6 @@ func (a *aside) forget(uid types.UID) {
 	delete(a.heldBack, uid)
 	delete(a.trying, uid)
 	delete(a.passed, uid)
-}
-
-// forgetNode forgets a node that is gone.
-func (a *aside) forgetNode(name string) {
-	if e := a.nodes[name]; e != nil {
-		a.drop(e)
-	}
 }
 
 // due tries those again whose time has come.
@@ -378,7 +349,8 @@ func (a *aside) due() {
 		case e.stage == onTrial: // nothing is wrong with it any more
 			a.lift(e)
 		case e.pod == nil:
-			a.tryNode(e)
+			a.try(e, "")
+			e.sight.again()
 		default:
 			a.tryOne(e)
 		}
@@ -391,17 +363,6 @@ func (a *aside) due() {
 func (a *aside) try(e *quarantine, uid types.UID) {
 	e.trial = uid
 	a.enter(e, onTrial, a.s.now()+asideAtFirst)
-}
-
-// tryNode tries a node again.
-func (a *aside) tryNode(e *quarantine) {
-	node, err := a.s.intake.informers.Core().V1().Nodes().Lister().Get(e.node)
-	if err != nil {
-		a.drop(e) // it is gone
-		return
-	}
-	a.try(e, "")
-	a.s.intake.seeNode(node)
 }
 
 // tryOne tries one of the pods again, each time another one, unless one of the same owner
@@ -468,15 +429,19 @@ func (a *aside) wake() cluster.Time {
 	return a.queue[0].until
 }
 
-// count counts pods and nodes that are set aside now.
-func (a *aside) count() (pods, nodes int) {
+// count counts what is set aside now.
+func (a *aside) count() (pods, nodes, others int) {
 	for _, e := range a.queue {
 		pods += e.held()
-		if e.pod == nil && e.stage == shut {
+		switch {
+		case e.pod != nil || e.stage != shut:
+		case e.thing.isNode():
 			nodes++
+		default:
+			others++
 		}
 	}
-	return pods, nodes
+	return pods, nodes, others
 }
 
 // begin forgets, in a new life, what went while nobody watched, and reports the others
@@ -490,11 +455,7 @@ func (a *aside) begin() {
 			a.explain(setAside{e, pod})
 		}
 	}
-	for _, name := range slices.Sorted(maps.Keys(a.nodes)) {
-		if _, err := a.s.intake.informers.Core().V1().Nodes().Lister().Get(name); err != nil {
-			a.forgetNode(name)
-		}
-	}
+	a.forgetUnseen()
 	a.report()
 }
 
@@ -516,8 +477,8 @@ func (a *aside) report() {
 				to = its
 			}
 			to.Eventf(of.pod, nil, v1.EventTypeWarning, "SetAside", "Scheduling", "%s", shortened(e.message()))
-		case of.pod == nil && e.object != nil && e.stage == shut:
-			to.Eventf(e.object, nil, v1.EventTypeWarning, "SetAside", "Scheduling", "%s", shortened(e.message()))
+		case of.pod == nil && e.sight.object != nil && e.stage == shut:
+			to.Eventf(e.sight.object, nil, v1.EventTypeWarning, "SetAside", "Scheduling", "%s", shortened(e.message()))
 		}
 	}
 	a.unreported = nil
@@ -532,12 +493,6 @@ func (e *quarantine) message() string {
 func samePod(a, b *v1.Pod) bool {
 	return a.Namespace == b.Namespace && apiequality.Semantic.DeepEqual(a.Labels, b.Labels) && apiequality.Semantic.DeepEqual(a.Spec, b.Spec) &&
 		(a.DeletionTimestamp == nil) == (b.DeletionTimestamp == nil)
-}
-
-// sameNode reports whether the two sights of a node have the same to offer.
-func sameNode(a, b *v1.Node) bool {
-	return apiequality.Semantic.DeepEqual(a.Labels, b.Labels) && apiequality.Semantic.DeepEqual(a.Spec, b.Spec) &&
-		apiequality.Semantic.DeepEqual(a.Status.Allocatable, b.Status.Allocatable)
 }
 
 // byAge puts the pod first that was made first.

@@ -34,7 +34,7 @@ func crowded(tb testing.TB, s *Scheduler, replicas int) {
 		s.intake.takeIn(p)
 	}
 	s.aside.due() // which reports them
-	if pods, _ := s.aside.count(); pods != replicas {
+	if pods, _, _ := s.aside.count(); pods != replicas {
 		tb.Fatalf("%d pods are set aside, want %d", pods, replicas)
 	}
 }
@@ -105,7 +105,7 @@ func TestTemplateIsTriedAgain(t *testing.T) {
 		b.pass(6 * time.Minute)
 		slices.Sort(names)
 		b.expectBound(strings.Join(names, " "))
-		if pods, nodes := b.aside.count(); pods+nodes != 0 {
+		if pods, nodes, _ := b.aside.count(); pods+nodes != 0 {
 			b.t.Errorf("%d pods and %d nodes are set aside yet", pods, nodes)
 		}
 	})
@@ -144,7 +144,7 @@ func TestSetAsideByShape(t *testing.T) {
 	}
 	keeps(shaped(1, "d"), false) // it changed
 	keeps(shaped(0, "d"), false) // and so did the other
-	if pods, _ := s.aside.count(); pods != 0 {
+	if pods, _, _ := s.aside.count(); pods != 0 {
 		t.Errorf("%d pods are set aside, and all have changed", pods)
 	}
 	s.aside.put(shaped(1, "d"), "panic")

@@ -69,13 +69,16 @@ func (a *autoscalers) survey() {
 }
 
 // see takes in one as it is now.
-func (a *autoscalers) see(object *unstructured.Unstructured) { a.aim(object, targetOf(object)) }
+func (a *autoscalers) see(object *unstructured.Unstructured) {
+	dealWith(a.s, object, func(o *unstructured.Unstructured) { a.aim(o, targetOf(o)) })
+}
 
 // lose takes in that one is gone.
-func (a *autoscalers) lose(object *unstructured.Unstructured) { a.aim(object, world.Workload{}) }
+func (a *autoscalers) lose(object *unstructured.Unstructured) {
+	dealWithLoss(a.s, object, func(o *unstructured.Unstructured) { a.aim(o, world.Workload{}) })
+}
 
 func (a *autoscalers) aim(object *unstructured.Unstructured, at world.Workload) {
-	a.s.subject.handling(nil)
 	world.SeeAutoscaler(a.s.world, types.NamespacedName{Namespace: object.GetNamespace(), Name: object.GetName()}, at)
 }
 

@@ -1,7 +1,6 @@
 package scheduler
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -230,7 +229,9 @@ func (b *binder) setAside(ctx context.Context, f *flight) error {
 	if err := b.fence(ctx); err != nil {
 		return err
 	}
-	if status := f.reservation.PreBind(ctx); !status.IsSuccess() {
+	leased, end := whileHeld(ctx, b.s)
+	defer end()
+	if status := f.reservation.PreBind(leased); !status.IsSuccess() {
 		return fmt.Errorf("prepare volumes and devices: %w", status.AsError())
 	}
 	return nil
@@ -264,19 +265,6 @@ func (b *binder) deliver(ctx context.Context, f *flight) error {
 			return err
 		}
 	}
-}
-
-// fence says why nothing may be sent any more. It is asked before each request, as a client
-// may not look at its context. What ends with the life hears of its end one after the other, so
-// that a worker which was freed by the end could be taken before whoever waits for it has heard.
-func (b *binder) fence(ctx context.Context) error {
-	if err := cmp.Or(b.life.Err(), ctx.Err()); err != nil {
-		return err
-	}
-	if b.s.Holds == nil {
-		return nil
-	}
-	return b.s.Holds()
 }
 
 // takeWorker waits until one more request may be under way.
@@ -314,15 +302,15 @@ func isFinal(err error) bool {
 
 // send makes one request, and finds out what it did if the answer does not say.
 func (b *binder) send(ctx context.Context, f *flight) error {
-	if err := b.fence(ctx); err != nil {
+	request, cancel, err := newRequest(ctx, b)
+	if err != nil {
 		return err
 	}
+	defer cancel()
 	if !f.dispatch() {
 		return errCalledBack
 	}
-	request, cancel := context.WithTimeout(ctx, b.s.Config.BindTimeout.Duration)
-	defer cancel()
-	err := b.s.Client.CoreV1().Pods(f.object.Namespace).Bind(request, &v1.Binding{
+	err = b.s.Client.CoreV1().Pods(f.object.Namespace).Bind(request, &v1.Binding{
 		ObjectMeta: metav1.ObjectMeta{Namespace: f.object.Namespace, Name: f.object.Name, UID: f.object.UID},
 		Target:     v1.ObjectReference{Kind: "Node", Name: f.node},
 	}, metav1.CreateOptions{})

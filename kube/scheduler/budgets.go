@@ -30,12 +30,10 @@ func (in *intake) surveyBudgets() {
 
 // seeBudget takes in a budget.
 func (in *intake) seeBudget(object *policyv1.PodDisruptionBudget) {
-	in.s.subject.handling(nil)
-	world.SeeBudget(in.s.world.Exits(), object)
+	dealWith(in.s, object, func(o *policyv1.PodDisruptionBudget) { world.SeeBudget(in.s.world.Exits(), o) })
 }
 
 // loseBudget takes in that a budget is gone.
 func (in *intake) loseBudget(object *policyv1.PodDisruptionBudget) {
-	in.s.subject.handling(nil)
-	world.LoseBudget(in.s.world.Exits(), object)
+	dealWithLoss(in.s, object, func(o *policyv1.PodDisruptionBudget) { world.LoseBudget(in.s.world.Exits(), o) })
 }

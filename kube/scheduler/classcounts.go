@@ -62,7 +62,7 @@ func (c *classCounts) unwritten(*Scheduler) {}
 
 // write writes them, and reports that this needs no repetition: they are counted again.
 func (c *classCounts) write(s *Scheduler) bool {
-	if s.Holds != nil && s.Holds() != nil {
+	if _, err := held(s); err != nil {
 		return true
 	}
 	patch, err := json.Marshal(map[string]any{

@@ -77,8 +77,9 @@ func (c *coscheduling) survey() {
 }
 
 // see takes in such a group, and has its pods reported as they wait by now.
-func (c *coscheduling) see(object *unstructured.Unstructured) {
-	c.s.subject.handling(nil)
+func (c *coscheduling) see(object *unstructured.Unstructured) { dealWith(c.s, object, c.deal) }
+
+func (c *coscheduling) deal(object *unstructured.Unstructured) {
 	// What is no number the definition of the resource does not let in; one without it is a group whose pods are placed each by itself.
 	least, _, _ := unstructured.NestedInt64(object.Object, "spec", "minMember")
 	c.s.explainer.wantNow(c.s.world.PodGroups().SeeCoscheduling(object.GetNamespace(), object.GetName(), int32(min(least, math.MaxInt32))))
@@ -86,6 +87,7 @@ func (c *coscheduling) see(object *unstructured.Unstructured) {
 
 // lose takes in that such a group is gone.
 func (c *coscheduling) lose(object *unstructured.Unstructured) {
-	c.s.subject.handling(nil)
-	c.s.explainer.wantNow(c.s.world.PodGroups().LoseCoscheduling(object.GetNamespace(), object.GetName()))
+	dealWithLoss(c.s, object, func(g *unstructured.Unstructured) {
+		c.s.explainer.wantNow(c.s.world.PodGroups().LoseCoscheduling(g.GetNamespace(), g.GetName()))
+	})
 }

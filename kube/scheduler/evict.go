@@ -145,10 +145,10 @@ func (b *binder) lookAfter(ctx context.Context, d *departure, cause error) error
 
 // sendAway sends what has the pod leave.
 func (b *binder) sendAway(ctx context.Context, d *departure) error {
-	if err := b.fence(ctx); err != nil {
+	request, cancel, err := newRequest(ctx, b)
+	if err != nil {
 		return err
 	}
-	request, cancel := context.WithTimeout(ctx, b.s.Config.BindTimeout.Duration)
 	defer cancel()
 	how := metav1.DeleteOptions{Preconditions: metav1.NewUIDPreconditions(string(d.object.UID))}
 	if !d.anyhow {
@@ -165,7 +165,7 @@ func (b *binder) sendAway(ctx context.Context, d *departure) error {
 	if err := b.fence(ctx); err != nil {
 		return err
 	}
-	err := b.s.Client.CoreV1().Pods(d.object.Namespace).Delete(request, d.object.Name, how)
+	err = b.s.Client.CoreV1().Pods(d.object.Namespace).Delete(request, d.object.Name, how)
 	b.s.Metrics.Binds.Wrote("pods", "delete", outcome(err))
 	return err
 }

@@ -28,7 +28,8 @@ import (
 // given half of them at a time, so that it is found among n in about log n lives,
 // and pods of halves without it are placed meanwhile. Only pods that wait are held
 // back like that: they concern nobody else. A panic that no waiting pod explains
-// ends the process, and so do too many of them.
+// ends the process, and so do too many of them. Objects that are read together with others of
+// their kind, as constraints are, are announced one by one while that is done.
 
 const (
 	// mostFaults is how many panics within faultsLast are survived.
@@ -38,7 +39,7 @@ const (
 
 // subject keeps what the loop is dealing with, so that it is known whose fault a panic is.
 type subject struct {
-	object   metav1.Object // a pod or a node, nil if that is not known
+	object   metav1.Object // such as a pod or a node, nil if that is not known
 	deciding bool          // the core is at work: any pod in its hands
 	// before is called with each object before it is dealt with; for tests.
 	before func(metav1.Object)
@@ -103,7 +104,7 @@ func (s *Scheduler) mend(ctx context.Context, f *fault) error {
 // dealt with, and what it did, in words.
 func (a *aside) blame(f *fault) (with, what string) {
 	pod, isPod := f.subject.object.(*v1.Pod)
-	node, isNode := f.subject.object.(*v1.Node)
+	other, isThing := f.subject.object.(apiObject)
 	switch {
 	case len(f.inHands) > 0:
 		return "round", a.search(f.inHands, f.Error())
@@ -111,9 +112,10 @@ func (a *aside) blame(f *fault) (with, what string) {
 	case isPod:
 		a.put(pod, f.Error())
 		return "pod", "set aside pod " + klog.KObj(pod).String()
-	case isNode:
-		a.putNode(node.Name, f.Error())
-		return "node", "set aside node " + node.Name
+	case isThing:
+		of := thingOf(other)
+		a.putThing(of, f.Error())
+		return of.with(), "set aside " + of.String()
 	}
 	return "other", "nobody's fault"
 }

@@ -5,10 +5,14 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
 	v1 "k8s.io/api/core/v1"
+	policyv1 "k8s.io/api/policy/v1"
+	schedulingv1alpha3 "k8s.io/api/scheduling/v1alpha3"
+	schedulingv1beta1 "k8s.io/api/scheduling/v1beta1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
@@ -245,6 +249,153 @@ func TestNodeThatPanics(t *testing.T) {
 	}
 	if got := l.count("fairlead_panics_total"); got != 1 {
 		t.Errorf("%v panics, want 1", got)
+	}
+}
+
+// An object of another kind that panics whoever takes it in is left out as well, and says so; pods are placed meanwhile, and it is let in
+// once nothing is wrong with it. Constraints and classes are read together with others of their kind.
+func TestObjectThatPanics(t *testing.T) {
+	meta := metav1.ObjectMeta{Namespace: "default", Name: "poison", UID: "uid-poison"}
+	var client dynamic.Interface
+	constraint := own(t, "PlacementConstraint", "poison", `{constraint: {text: "{app=web, {app=web, 0, 20}, node}"}}`)
+	for _, tc := range []struct {
+		kind   string
+		object runtime.Object // in the API server; nil of those that change makes
+		change func(*Options)
+		after  int // how many times it is announced without a panic
+	}{
+		{"service", &v1.Service{ObjectMeta: meta, Spec: v1.ServiceSpec{Selector: map[string]string{"app": "web"}}}, nil, 0},
+		{"namespace", &v1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "poison"}}, nil, 0},
+		{"persistentvolumeclaim", &v1.PersistentVolumeClaim{ObjectMeta: meta}, nil, 0},
+		{"podgroup", &schedulingv1beta1.PodGroup{ObjectMeta: meta}, nil, 0},
+		{"compositepodgroup", &schedulingv1alpha3.CompositePodGroup{ObjectMeta: meta}, nil, 0},
+		{"poddisruptionbudget", &policyv1.PodDisruptionBudget{ObjectMeta: meta, Spec: policyv1.PodDisruptionBudgetSpec{Selector: &metav1.LabelSelector{}}}, func(o *Options) {
+			o.Config.Profiles[0].Evictions.Enabled = true
+		}, 0},
+		{"serviceclass", nil, withServiceClasses(&client, serviceClass(t, "poison", 9, restSpec)), 0},
+		{"placementconstraint", nil, constraining(&client, constraint.DeepCopy()), 0},
+		{"placementconstraint", nil, constraining(&client, constraint.DeepCopy()), 1}, // which is read, and does not go into the core
+	} {
+		t.Run(fmt.Sprintf("%s/%d", tc.kind, tc.after), func(t *testing.T) {
+			objects := []runtime.Object{bigNode(0), plainPod(1)}
+			if tc.object != nil {
+				objects = append(objects, tc.object)
+			}
+			if tc.change == nil {
+				tc.change = func(*Options) {}
+			}
+			inBubbleWith(t, tc.change, objects, func(b *bubble) {
+				var announced int
+				var mended atomic.Bool
+				b.subject.before = func(o metav1.Object) {
+					if o.GetName() != "poison" || mended.Load() {
+						return
+					}
+					if announced++; announced > tc.after {
+						panic("a field that nobody expected")
+					}
+				}
+				b.run()
+				b.pass(10 * time.Second)
+				b.create(plainPod(2))
+				b.pass(10 * time.Second)
+				b.expectBound("pod-1 pod-2")
+				if panics, with := b.sum("fairlead_panics_total"), b.labelled("fairlead_panics_total"); panics != 1 || with != tc.kind {
+					b.t.Errorf("%v panics with %s, want 1 with %s", panics, with, tc.kind)
+				}
+				if pods, nodes, others := b.aside.count(); pods+nodes != 0 || others != 1 {
+					b.t.Errorf("%d pods, %d nodes and %d others are set aside, want one other", pods, nodes, others)
+				}
+				if event := b.setAside(); !strings.HasPrefix(event, "poison: Fairlead has set it aside, since dealing with it failed: panic: a field") {
+					b.t.Errorf("the events say %q", event)
+				}
+				mended.Store(true)
+				b.pass(3 * time.Minute)
+				if _, _, others := b.aside.count(); others != 0 || b.sum("fairlead_panics_total") != 1 {
+					b.t.Errorf("%d objects are set aside yet", others)
+				}
+			})
+		})
+	}
+}
+
+// labelled is the value of the label of what a metric has counted.
+func (b *bubble) labelled(metric string) (values string) {
+	b.t.Helper()
+	families, err := b.registry.Gather()
+	b.must(err)
+	for _, f := range families {
+		for _, m := range f.GetMetric() {
+			if f.GetName() == metric && m.GetCounter().GetValue() > 0 {
+				values += m.GetLabel()[0].GetValue()
+			}
+		}
+	}
+	return values
+}
+
+// setAside is whom the events say to be set aside, with their words.
+func (b *bubble) setAside() (said string) {
+	b.t.Helper()
+	list, err := b.api.EventsV1().Events("").List(b.t.Context(), metav1.ListOptions{})
+	b.must(err)
+	for _, e := range list.Items {
+		if e.Reason == "SetAside" {
+			said += e.Regarding.Name + ": " + e.Note
+		}
+	}
+	return said
+}
+
+// What is set aside is tried again when what it says changes, which its status does not, and is forgotten when it is gone, seen or not.
+func TestThingSetAside(t *testing.T) {
+	s := idle(t)
+	s.recorders[config.DefaultSchedulerName] = recorder{&events.FakeRecorder{}, &sink{}}
+	budget := func(app, version string) *policyv1.PodDisruptionBudget {
+		return &policyv1.PodDisruptionBudget{
+			ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "b", ResourceVersion: version},
+			Spec:       policyv1.PodDisruptionBudgetSpec{Selector: &metav1.LabelSelector{MatchLabels: map[string]string{"app": app}}},
+			Status:     policyv1.PodDisruptionBudgetStatus{ExpectedPods: int32(len(version))},
+		}
+	}
+	var dealt string
+	see := func(b *policyv1.PodDisruptionBudget) {
+		before := len(dealt)
+		dealWith(s, b, func(b *policyv1.PodDisruptionBudget) { dealt += b.ResourceVersion })
+		if len(dealt) == before {
+			dealt += "-"
+		}
+	}
+	see(budget("web", "1"))
+	s.aside.putThing(thingOf(budget("web", "1")), "panic")
+	see(budget("web", "1"))
+	see(budget("web", "22"))
+	see(budget("db", "3"))
+	see(budget("db", "4"))
+	if dealt != "1--34" {
+		t.Errorf("dealt with %s", dealt)
+	}
+	s.aside.putThing(thingOf(budget("db", "4")), "panic")
+	see(budget("db", "4"))
+	other := budget("db", "4")
+	other.Namespace = "other"
+	see(other)
+	s.aside.report()
+	s.aside.enter(s.aside.queue[0], shut, 0)
+	s.aside.due() // takes it in
+	if dealt != "1--34-44" {
+		t.Errorf("dealt with %s", dealt)
+	}
+	s.aside.putThing(thingOf(budget("db", "4")), "panic")
+	dealWithLoss(s, budget("db", "4"), func(*policyv1.PodDisruptionBudget) {})
+	if n := len(s.aside.things) + len(s.aside.queue); n != 0 {
+		t.Errorf("%d traces of what is gone", n)
+	}
+	s.aside.putThing(nodeNamed("node-0"), "panic")
+	s.aside.lives++
+	s.aside.begin()
+	if n := len(s.aside.things) + len(s.aside.queue); n != 0 {
+		t.Errorf("%d traces of what went while nobody watched", n)
 	}
 }
 

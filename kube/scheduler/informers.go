@@ -214,10 +214,14 @@ func (in *intake) surveyStorage() {
 }
 
 // seeStorage takes in a claim, a volume, or what else the world knows of storage.
-func (in *intake) seeStorage(object runtime.Object) { world.VolumesOf(in.s.world).See(object) }
+func (in *intake) seeStorage(object runtime.Object) {
+	dealWith(in.s, object.(apiObject), func(o apiObject) { world.VolumesOf(in.s.world).See(o) })
+}
 
 // loseStorage takes in that it is gone.
-func (in *intake) loseStorage(object runtime.Object) { world.VolumesOf(in.s.world).Lose(object) }
+func (in *intake) loseStorage(object runtime.Object) {
+	dealWithLoss(in.s, object.(apiObject), func(o apiObject) { world.VolumesOf(in.s.world).Lose(o) })
+}
 
 // storage are the informers of what the world knows of volumes.
 func (in *intake) storage() []cache.SharedIndexInformer {
@@ -229,25 +233,23 @@ func (in *intake) storage() []cache.SharedIndexInformer {
 }
 
 // seeService takes in a Service.
-func (in *intake) seeService(object *v1.Service) { world.SeeService(in.s.world, object) }
+func (in *intake) seeService(object *v1.Service) {
+	dealWith(in.s, object, func(o *v1.Service) { world.SeeService(in.s.world, o) })
+}
 
 // loseService takes in that a Service is gone.
-func (in *intake) loseService(object *v1.Service) { world.LoseService(in.s.world, object) }
+func (in *intake) loseService(object *v1.Service) {
+	dealWithLoss(in.s, object, func(o *v1.Service) { world.LoseService(in.s.world, o) })
+}
 
 // seeNode takes in a node, unless it is set aside.
 func (in *intake) seeNode(object *v1.Node) {
-	if in.s.aside.keepsNode(object) {
-		return
-	}
-	in.s.subject.handling(object)
-	in.s.world.SeeNode(object)
+	dealWith(in.s, object, func(o *v1.Node) { in.s.world.SeeNode(o) })
 }
 
 // loseNode takes in that a node is gone.
 func (in *intake) loseNode(object *v1.Node) {
-	in.s.aside.forgetNode(object.Name)
-	in.s.subject.handling(object)
-	in.s.world.LoseNode(object.Name)
+	dealWithLoss(in.s, object, func(o *v1.Node) { in.s.world.LoseNode(o.Name) })
 }
 
 // losePod takes in that a pod is gone.
@@ -260,7 +262,7 @@ func (in *intake) losePod(object *v1.Pod) {
 
 // seeNamespace takes in a namespace, and has its pods reported if they will not be placed any more.
 func (in *intake) seeNamespace(object any) {
-	in.s.explainer.want(world.SeeNamespace(in.s.world, object.(*v1.Namespace)))
+	dealWith(in.s, object.(*v1.Namespace), func(n *v1.Namespace) { in.s.explainer.want(world.SeeNamespace(in.s.world, n)) })
 }
 
 // loseNamespace takes in that a namespace is gone.
@@ -269,7 +271,7 @@ func (in *intake) loseNamespace(object any) {
 		object = unknown.Obj
 	}
 	if n, ok := object.(*v1.Namespace); ok {
-		world.LoseNamespace(in.s.world, n.Name)
+		dealWithLoss(in.s, n, func(n *v1.Namespace) { world.LoseNamespace(in.s.world, n.Name) })
 	}
 }
 

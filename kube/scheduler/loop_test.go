@@ -4,9 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -377,11 +379,11 @@ func TestNothingIsSentBeyondTheLease(t *testing.T) {
 		t := b.t
 		var beyond atomic.Bool
 		beyond.Store(true)
-		b.Holds = func() error {
+		b.Holds = func() (time.Time, error) {
 			if beyond.Load() {
-				return errors.New("the lease has run out")
+				return time.Time{}, errors.New("the lease has run out")
 			}
-			return nil
+			return time.Time{}, nil
 		}
 		b.api.prepare = func(context.Context, string) error {
 			if beyond.Load() {
@@ -399,6 +401,62 @@ func TestNothingIsSentBeyondTheLease(t *testing.T) {
 		b.pass(time.Minute)
 		b.expectBound("gpu-0 pod-1")
 	})
+}
+
+// What was sent within the lease is given up when that ends by the clock, though its timeout is longer and nobody has told the
+// scheduler; where the lease is renewed meanwhile it goes on.
+func TestRequestsEndWithTheLease(t *testing.T) {
+	for name, renewed := range map[string]bool{"it ends": false, "it is renewed": true} {
+		t.Run(name, func(t *testing.T) {
+			inBubble(t, []runtime.Object{bigNode(0), plainPod(1)}, func(b *bubble) {
+				const lasts, takes = 5 * time.Second, 20 * time.Second
+				began := time.Now()
+				b.Config.BindTimeout.Duration, b.Config.BindWorkers = time.Minute, 2
+				b.Holds = func() (time.Time, error) {
+					until := began.Add(lasts)
+					if renewed {
+						until = time.Now().Add(lasts)
+					}
+					if !time.Now().Before(until) {
+						return time.Time{}, errors.New("the lease has run out")
+					}
+					return until, nil
+				}
+				var mu sync.Mutex
+				sent := 0
+				given := map[string]time.Duration{}
+				slow := func(what string) func(context.Context, string, int) error {
+					return func(ctx context.Context, _ string, _ int) error {
+						mu.Lock()
+						sent++
+						mu.Unlock()
+						select {
+						case <-ctx.Done():
+							mu.Lock()
+							defer mu.Unlock()
+							given[what] = time.Since(began).Round(time.Second)
+							return ctx.Err()
+						case <-time.After(takes):
+							return nil
+						}
+					}
+				}
+				b.api.bind, b.api.evict = slow("bind"), slow("eviction")
+				b.run()
+				b.pass(time.Second)
+				go func() { _ = b.binder.dismiss(b.binder.life, &departure{object: plainPod(9)}) }()
+				b.pass(2 * takes)
+				want := map[string]time.Duration{"bind": lasts, "eviction": lasts}
+				if renewed {
+					want = map[string]time.Duration{}
+					b.expectBound("pod-1")
+				}
+				if !maps.Equal(given, want) || sent != 2 {
+					b.t.Errorf("of %d requests these were given up: %v, want %v", sent, given, want)
+				}
+			})
+		})
+	}
 }
 
 // A scheduler that stops carries out what it decided, but not beyond its limit:

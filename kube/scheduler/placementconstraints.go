@@ -93,6 +93,7 @@ func (c *placementConstraints) see(object *unstructured.Unstructured) {
 // lose takes in that one is gone.
 func (c *placementConstraints) lose(object *unstructured.Unstructured) {
 	delete(c.seen, object.GetUID())
+	c.s.aside.forgetThing(object)
 	c.changed = true
 }
 
@@ -102,15 +103,18 @@ func (c *placementConstraints) constrain(ctx context.Context) {
 		return
 	}
 	c.changed = false
-	objects := &constraints.Objects{RackLabel: c.s.Config.RackLabel}
+	objects := &constraints.Objects{RackLabel: c.s.Config.RackLabel, Handling: c.s.subject.handling}
 	of := PlacementConstraints()
-	objects.Namespaced = typed[v1alpha1.PlacementConstraint](ctx, c.informers.ForResource(of[0]).Informer())
-	objects.Cluster = typed[v1alpha1.ClusterPlacementConstraint](ctx, c.informers.ForResource(of[1]).Informer())
-	objects.Groups = typed[v1alpha1.NodeGroup](ctx, c.informers.ForResource(of[2]).Informer())
+	again := func() { c.changed = true }
+	objects.Namespaced = dealable(c.s, typed[v1alpha1.PlacementConstraint](ctx, c.informers.ForResource(of[0]).Informer()), again)
+	objects.Cluster = dealable(c.s, typed[v1alpha1.ClusterPlacementConstraint](ctx, c.informers.ForResource(of[1]).Informer()), again)
+	objects.Groups = dealable(c.s, typed[v1alpha1.NodeGroup](ctx, c.informers.ForResource(of[2]).Informer()), again)
 	set, verdicts := constraints.Read(objects)
 	c.verdicts, c.next = verdicts, c.s.now()
 	c.forgetGone()
+	c.s.subject.handling(nil)
 	world.Constrain(c.s.world, set)
+	c.s.subject.handling(nil)
 	if len(set.Constraints) > 0 {
 		c.s.epochs.programs.begin(ctx, c.s)
 	}

@@ -87,15 +87,15 @@ func (in *intake) surveyPodGroups() {
 
 // seePodGroup takes in a pod group, and has its pods reported as they wait by now.
 func (in *intake) seePodGroup(object *schedulingv1beta1.PodGroup) {
-	in.s.subject.handling(nil)
-	in.s.explainer.wantNow(in.s.world.PodGroups().See(object))
+	dealWith(in.s, object, func(g *schedulingv1beta1.PodGroup) { in.s.explainer.wantNow(in.s.world.PodGroups().See(g)) })
 }
 
 // losePodGroup takes in that a pod group is gone.
 func (in *intake) losePodGroup(object *schedulingv1beta1.PodGroup) {
-	in.s.subject.handling(nil)
 	delete(in.s.explainer.told, object.UID)
-	in.s.explainer.wantNow(in.s.world.PodGroups().Lose(object.Namespace, object.Name))
+	dealWithLoss(in.s, object, func(g *schedulingv1beta1.PodGroup) {
+		in.s.explainer.wantNow(in.s.world.PodGroups().Lose(g.Namespace, g.Name))
+	})
 }
 
 // surveyComposites takes in all composite pod groups that the informers hold.
@@ -114,15 +114,17 @@ func (in *intake) surveyComposites() {
 
 // seeComposite takes in a composite pod group, and has the pods below it reported as they wait by now.
 func (in *intake) seeComposite(object *schedulingv1alpha3.CompositePodGroup) {
-	in.s.subject.handling(nil)
-	in.s.explainer.wantNow(in.s.world.PodGroups().SeeComposite(object))
+	dealWith(in.s, object, func(c *schedulingv1alpha3.CompositePodGroup) {
+		in.s.explainer.wantNow(in.s.world.PodGroups().SeeComposite(c))
+	})
 }
 
 // loseComposite takes in that a composite pod group is gone.
 func (in *intake) loseComposite(object *schedulingv1alpha3.CompositePodGroup) {
-	in.s.subject.handling(nil)
 	delete(in.s.explainer.told, object.UID)
-	in.s.explainer.wantNow(in.s.world.PodGroups().LoseComposite(object.Namespace, object.Name))
+	dealWithLoss(in.s, object, func(c *schedulingv1alpha3.CompositePodGroup) {
+		in.s.explainer.wantNow(in.s.world.PodGroups().LoseComposite(c.Namespace, c.Name))
+	})
 }
 
 // compositeScheduled is of composite pod groups what PodGroupInitiallyScheduled is of pod groups, and invalidLayout the reason where their tree is no good.

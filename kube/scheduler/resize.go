@@ -132,16 +132,16 @@ func (b *binder) sayAndResize(ctx context.Context, c *world.Change) error {
 
 // patchPod changes a subresource of the pod.
 func patchPod(ctx context.Context, b *binder, c *world.Change, part string, with map[string]any) error {
-	if err := b.fence(ctx); err != nil {
+	request, cancel, err := newRequest(ctx, b)
+	if err != nil {
 		return err
 	}
+	defer cancel()
 	with["metadata"] = map[string]any{"uid": c.Object.UID}
 	patch, err := json.Marshal(with)
 	if err != nil {
 		panic(fmt.Sprintf("scheduler: a pod does not marshal: %v", err))
 	}
-	request, cancel := context.WithTimeout(ctx, b.s.Config.BindTimeout.Duration)
-	defer cancel()
 	_, err = b.s.Client.CoreV1().Pods(c.Object.Namespace).Patch(request, c.Object.Name, types.StrategicMergePatchType, patch, metav1.PatchOptions{}, part)
 	b.s.Metrics.Binds.Wrote("pods/"+part, "patch", outcome(err))
 	return err

@@ -43,9 +43,9 @@ type Options struct {
 	Clock   clock.Clock
 	// Policies are those that profiles may name besides Fairlead's own.
 	Policies []policies.Info
-	// Holds says whether, by the clock, this replica still leads; its error says why not. Nil is
+	// Holds says until when, by the clock, this replica leads unless it renews its lease, zero if that has no end; its error says why it does not. Nil is
 	// always. Whoever was frozen may not have been told yet that its lease ended.
-	Holds func() error
+	Holds func() (until time.Time, err error)
 	// PodGroups says that the API server serves them in scheduling.k8s.io/v1beta1.
 	PodGroups bool
 	// CompositePodGroups says that it serves those, in scheduling.k8s.io/v1alpha3.
@@ -151,7 +151,7 @@ func (s *Scheduler) assemble() {
 			Initial: cluster.Time(o.Config.PodInitialBackoffSeconds) * cluster.Second,
 			Max:     cluster.Time(o.Config.PodMaxBackoffSeconds) * cluster.Second,
 		},
-		Handling: func(p *v1.Pod) { s.subject.handling(p) },
+		Handling: s.subject.handling,
 		Times:    timesOf(s), // nothing without WorkloadAccounts
 		Shadow:   o.Config.Shadow(),
 
@@ -301,6 +301,10 @@ func (s *Scheduler) live(ctx, lease context.Context, cause string) error {
 // loop.
 func (s *Scheduler) takeOver(ctx context.Context, cause string) error {
 	defer s.watchdog.watch(s.Clock.Now())()
+	s.aside.lives++
+	if c := s.intake.serviceClasses; c != nil {
+		c.changed = true // a panic may have ended their reading
+	}
 	s.promise(ctx) // so that the core begins with what was set while another replica led
 	if c := s.intake.constraints; c != nil {
 		c.changed = true // of a world that a panic has left the next one knows none

@@ -58,13 +58,16 @@ func (c *serviceClasses) see(*unstructured.Unstructured) { c.changed = true }
 // lose takes in that one is gone.
 func (c *serviceClasses) lose(object *unstructured.Unstructured) {
 	c.changed = true
+	c.s.aside.forgetThing(object)
 	delete(c.s.explainer.told, object.GetUID())
 }
 
 // read returns what they promise, and has written of each whether it counts; configured says that the configuration has a table of classes, so that none does.
 func (c *serviceClasses) read(ctx context.Context, configured bool) *classes.Promises {
 	c.changed, c.overruled = false, configured
-	promises, verdicts := classes.Read(typed[v1alpha1.ServiceClass](ctx, c.informer()))
+	all := dealable(c.s, typed[v1alpha1.ServiceClass](ctx, c.informer()), func() { c.changed = true })
+	promises, verdicts := classes.ReadEach(all, func(class *v1alpha1.ServiceClass) { c.s.subject.handling(class) })
+	c.s.subject.handling(nil)
 	for i := range verdicts {
 		v := &verdicts[i]
 		if configured {

@@ -400,7 +400,7 @@ func (a *account) unwritten(s *Scheduler) { world.LedgerOf(s.world).Unwritten(a.
 
 // write writes the status, and creates the object if it is not there. It reports whether that needs no repetition.
 func (a *account) write(s *Scheduler) bool {
-	if s.Holds != nil && s.Holds() != nil { // another leads, and writes them
+	if _, err := held(s); err != nil { // another leads, and writes them
 		return true
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), s.Config.BindTimeout.Duration)

@@ -612,7 +612,7 @@ func TestTargetsOfAPod(t *testing.T) {
 func TestSizesSayOfWhom(t *testing.T) {
 	r := elasticRig(t)
 	of := types.UID("")
-	r.world.pods.handling = func(pod *v1.Pod) { of = pod.UID }
+	r.world.pods.handling = func(pod metav1.Object) { of = pod.GetUID() }
 	r.seePod(mustPod(t, "pod a cpu=1 label=fairlead.dev/class=elastic"))
 	r.spin(1, atOnce)
 	z := SizesOf(r.world)

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	v1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 )
 
@@ -33,11 +34,11 @@ func (s Stage) String() string {
 type Pods struct {
 	byUID    map[types.UID]*Pod
 	arrivals uint64
-	stages   [Bound + 1]int // how many pods of ours stand in each
-	ranks    map[int32]int  // how many pods of each priority wait in the core without a query
-	unplaced map[int32]int  // how many pods of ours of each priority wait for a node
-	handling func(*v1.Pod)  // see Options
-	moved    func(*Pod)     // is told of those of groups that change their stage
+	stages   [Bound + 1]int      // how many pods of ours stand in each
+	ranks    map[int32]int       // how many pods of each priority wait in the core without a query
+	unplaced map[int32]int       // how many pods of ours of each priority wait for a node
+	handling func(metav1.Object) // see Options
+	moved    func(*Pod)          // is told of those of groups that change their stage
 	readings readings
 }
 

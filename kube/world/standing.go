@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	v1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/util/sets"
 
@@ -19,9 +20,10 @@ import (
 
 // standing keeps them.
 type standing struct {
-	rules  *rules
-	wanted *constraints.Set // what is to hold
-	made   map[constraints.Key]*rule
+	rules    *rules
+	wanted   *constraints.Set // what is to hold
+	made     map[constraints.Key]*rule
+	handling func(metav1.Object) // see Options
 }
 
 // Constrain says which constraints hold from now on, and by which node groups they count.
@@ -110,6 +112,7 @@ func (s *standing) lift(key constraints.Key) {
 
 // stand makes a constraint in the core.
 func (s *standing) stand(c *constraints.Constraint) {
+	s.handling(c.Object)
 	rs := s.rules
 	r := &rule{key: "standing " + c.Key.Namespace + "/" + c.Key.Name, soft: !c.Hard}
 	tag := func(of *constraints.Pods) []string {

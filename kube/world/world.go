@@ -68,9 +68,9 @@ type Options struct {
 	Backoff Backoff
 	// Prices says by schedulerName what policies have in the price of a place.
 	Prices map[string]Prices
-	// Handling is called with each pod just before it is dealt with, also in
+	// Handling is called with each pod, and each constraint that an object says, just before it is dealt with, also in
 	// the midst of dealing with others. Nil is nobody.
-	Handling func(*v1.Pod)
+	Handling func(metav1.Object)
 	// NoClaims says why no claim of devices is ever seen, so that pods that have some are held; empty if they are.
 	NoClaims string
 	// NoSizes says why no pod is resized; empty if those are whose class has sizes.
@@ -96,7 +96,7 @@ func New(j *judge.Judge, o Options) *World {
 		o.Backoff = Backoff{Initial: cluster.Second, Max: 10 * cluster.Second}
 	}
 	if o.Handling == nil {
-		o.Handling = func(*v1.Pod) {}
+		o.Handling = func(metav1.Object) {}
 	}
 	journal, columns := &journal{changes: 1}, &Columns{}
 	pods := &Pods{byUID: map[types.UID]*Pod{}, ranks: map[int32]int{}, unplaced: map[int32]int{}, handling: o.Handling, readings: readings{}}
@@ -109,7 +109,7 @@ func New(j *judge.Judge, o Options) *World {
 	}
 	shapes := &shapes{journal: journal, judge: j, columns: columns, nodes: nodes, sets: sets, rules: rules, prices: func(schedulerName string) Prices { return o.Prices[schedulerName] }, autoscalers: newAutoscalers()}
 	slots := &slots{journal: journal, classes: &classes{journal: journal, promises: promises.Open(nil), labelsOf: rules.labelsOf, ledger: &Ledger{journal: journal, times: o.Times, workloads: map[Workload]*workload{}, idle: map[string]int{}}}, shapes: shapes, services: services{}}
-	rules.retag, rules.standing.rules = slots.retag, rules
+	rules.retag, rules.standing.rules, rules.standing.handling = slots.retag, rules, o.Handling
 	queue := &queue{journal: journal, pods: pods, sets: sets, room: math.MaxInt}
 	queries := &queries{
 		journal: journal, judge: j, backoff: o.Backoff, pods: pods, nodes: nodes, shapes: shapes, slots: slots, queue: queue,

@@ -16,8 +16,8 @@ import (
 	"strings"
 
 	"github.com/klauspost/compress/gzip"
-	"go.yaml.in/yaml/v3"
 
+	"fairlead.dev/fairlead/internal/document"
 	"fairlead.dev/fairlead/internal/manifest"
 	"fairlead.dev/fairlead/sim/trace"
 )
@@ -35,14 +35,7 @@ type reader struct {
 	file    string
 	seen    int // objects so far
 	add     take
-	portion portion
-}
-
-// portion reads as much as one object may have, again and again.
-type portion struct {
-	in   io.Reader
-	read int // since the last object
-	most int
+	portion document.Portion
 }
 
 // An object, or a document of YAML, is in memory as a whole, and text that is compressed may be
@@ -52,15 +45,6 @@ const (
 	mostObject   = 16 << 20
 	mostDocument = 256 << 20
 )
-
-// Read reads, or says that it becomes too much.
-func (p *portion) Read(to []byte) (int, error) {
-	n, err := p.in.Read(to)
-	if p.read += n; p.read > p.most {
-		return 0, fmt.Errorf("an object or a document of more than %d bytes, which is the most that is read", p.most)
-	}
-	return n, err
-}
 
 // take takes in an object, or why it could not be read. The place is where it
 // stands in its file, such as items[3].
@@ -129,7 +113,7 @@ func (r *reader) read(from io.Reader) error {
 		}
 		text = bufio.NewReaderSize(unzip, 1<<16)
 	}
-	r.portion = portion{in: text, most: mostObject}
+	r.portion = document.Portion{In: text, Most: mostObject}
 	text = bufio.NewReaderSize(&r.portion, 1<<16)
 	first, err := firstByte(text)
 	switch {
@@ -140,7 +124,7 @@ func (r *reader) read(from io.Reader) error {
 	case isJSON(first, text):
 		return r.json(newStream(text))
 	}
-	r.portion.most = mostDocument
+	r.portion.Most = mostDocument
 	return r.yaml(text)
 }
 
@@ -293,7 +277,7 @@ func (r *reader) object(s *stream, kind string) error {
 		return r.broken(err, s.base)
 	}
 	r.seen++
-	r.portion.read = 0
+	r.portion.Begin()
 	return r.add(r.file, one.place, one.object, one.wrong)
 }
 
@@ -359,39 +343,26 @@ func fieldOf(path string) string {
 
 // yaml reads documents until there are no more.
 func (r *reader) yaml(text io.Reader) error {
-	d := yaml.NewDecoder(text)
-	for number := 1; ; number++ {
-		var document any
-		err := d.Decode(&document)
-		if errors.Is(err, io.EOF) {
-			return nil
-		}
-		if err != nil {
-			return r.broken(err, 0)
-		}
-		if document == nil {
-			continue
-		}
-		if err := r.document(document, fmt.Sprintf("document %d", number)); err != nil {
-			return err
-		}
-	}
+	return document.NewStream(text, &r.portion).Each(
+		func(number int, said any) error { return r.document(said, fmt.Sprintf("document %d", number)) },
+		func(err error) error { return r.broken(err, 0) },
+	)
 }
 
 // document reads a document of YAML. As JSON its fields are sorted, items before
 // the kind, and so the kind goes ahead.
-func (r *reader) document(document any, place string) error {
-	asJSON, err := json.Marshal(document)
+func (r *reader) document(said any, place string) error {
+	asJSON, err := json.Marshal(said)
 	if err != nil {
-		if wrong, ok := errors.AsType[manifest.FieldError](notInJSON("", document)); ok {
+		if wrong, ok := errors.AsType[manifest.FieldError](notInJSON("", said)); ok {
 			at := place + ": " + strings.TrimPrefix(wrong.Path, ".")
 			return r.error(strings.TrimSuffix(at, ": "), wrong.Want, wrong.Got, nil)
 		}
 		return r.broken(err, 0)
 	}
-	fields, isObject := document.(map[string]any)
+	fields, isObject := said.(map[string]any)
 	if !isObject {
-		return r.error("", kubectl, fmt.Sprint(document), nil)
+		return r.error("", kubectl, fmt.Sprint(said), nil)
 	}
 	s := newStream(bytes.NewReader(asJSON))
 	if _, err := s.Token(); err != nil {

@@ -130,7 +130,7 @@ func (l *list) read() {
 			continue
 		}
 		if len(b.spans) > 0 {
-			l.portion.read = 0
+			l.portion.Begin()
 		}
 		next := l.next(b, err, over)
 		go b.decode(l.reader, l.kind)

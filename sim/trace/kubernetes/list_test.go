@@ -13,6 +13,7 @@ import (
 	"testing"
 	"testing/iotest"
 
+	"fairlead.dev/fairlead/internal/document"
 	"fairlead.dev/fairlead/internal/manifest"
 )
 
@@ -40,7 +41,7 @@ func (r *reader) oneByOne(d *json.Decoder) error {
 
 // readList is what is read of a list, and what of the text is left behind it.
 func readList(in io.Reader, slowly bool) (seen []string, rest string, err error) {
-	r := reader{file: "a.json", portion: portion{in: in, most: mostObject}}
+	r := reader{file: "a.json", portion: document.Portion{In: in, Most: mostObject}}
 	r.add = func(_, place string, o *manifest.Object, err error) error {
 		text, _ := json.Marshal(o)
 		seen = append(seen, fmt.Sprint(place, " ", string(text), " ", err))
