@@ -138,7 +138,7 @@ func complainOfWords(repository fs.FS, allowed string) (complaints []string, fil
 		})
 		return nil
 	})
-	for _, line := range strings.Split(strings.TrimSpace(allowed), "\n") {
+	for line := range strings.SplitSeq(strings.TrimSpace(allowed), "\n") {
 		if where, _, _ := strings.Cut(line, ": "); unused[where] != "" {
 			folder, word, _ := strings.Cut(where, " ")
 			complaints = append(complaints, fmt.Sprintf("%s may have %s, and has none: take it off the list", folder, word))
@@ -150,7 +150,7 @@ func complainOfWords(repository fs.FS, allowed string) (complaints []string, fil
 // table takes lines apart at their colons.
 func table(lines string) map[string]string {
 	of := map[string]string{}
-	for _, line := range strings.Split(strings.TrimSpace(lines), "\n") {
+	for line := range strings.SplitSeq(strings.TrimSpace(lines), "\n") {
 		key, value, _ := strings.Cut(line, ": ")
 		of[key] = value
 	}

@@ -33,12 +33,16 @@ func olderFiles() map[int][]olderFile {
 		5: {{name: "kube", calls: 126, decisions: 37, wrong: 50}, {name: "random", calls: 127, decisions: 32, wrong: 48}},
 		6: {{name: "kube", calls: 130, decisions: 57, wrong: 59}, {name: "random", calls: 130, decisions: 57, wrong: 59}},
 		7: {
-			{name: "kube", calls: 128, decisions: 71, wrong: 51}, {name: "random", calls: 129, decisions: 45, wrong: 56},
-			{name: "qos", calls: 101, decisions: 100}, {name: "quincy", calls: 726, decisions: 120},
+			{name: "kube", calls: 128, decisions: 71, wrong: 51},
+			{name: "random", calls: 129, decisions: 45, wrong: 56},
+			{name: "qos", calls: 101, decisions: 100},
+			{name: "quincy", calls: 726, decisions: 120},
 		},
 		8: {
-			{name: "kube", calls: 125, decisions: 90, wrong: 51}, {name: "random", calls: 125, decisions: 57, wrong: 51},
-			{name: "fairlead", calls: 765, decisions: 173}, {name: "quincy", calls: 726, decisions: 120},
+			{name: "kube", calls: 125, decisions: 90, wrong: 51},
+			{name: "random", calls: 125, decisions: 57, wrong: 51},
+			{name: "fairlead", calls: 765, decisions: 173},
+			{name: "quincy", calls: 726, decisions: 120},
 		},
 	}
 }
@@ -67,6 +71,7 @@ func TestOlderFiles(t *testing.T) {
 
 // check holds the file to what the table says of it.
 func (f *olderFile) check(t *testing.T, version int, data []byte) {
+	t.Helper()
 	if head := fmt.Sprintf(`{"fairlead":"recording","version":%d,`, version); !strings.HasPrefix(unzip(t, data), head) {
 		t.Fatalf("it does not begin with %s", head)
 	}
