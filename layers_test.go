@@ -250,24 +250,24 @@ func (p policy) check(module fs.FS) (complaints []string, files int, err error) 
 			complaints = append(complaints, err.Error())
 			return nil
 		}
-		say := func(at token.Pos, format string, args ...any) {
+		report := func(at token.Pos, format string, args ...any) {
 			complaints = append(complaints, set.Position(at).String()+": "+fmt.Sprintf(format, args...))
 		}
-		p.checkImports(path.Dir(file), f, say)
+		p.checkImports(path.Dir(file), f, report)
 		if slices.Contains(p.pure, path.Dir(file)) {
-			checkPure(f, say)
+			checkPure(f, report)
 		}
 		return nil
 	})
 	return complaints, files, err
 }
 
-type sayFunc func(at token.Pos, format string, args ...any)
+type reportFunc func(at token.Pos, format string, args ...any)
 
-func (p policy) checkImports(name string, f *ast.File, say sayFunc) {
+func (p policy) checkImports(name string, f *ast.File, report reportFunc) {
 	deps, known := p.allowed[name]
 	if !known {
-		say(f.Package, "package %s is not in the layers table", name)
+		report(f.Package, "package %s is not in the layers table", name)
 		return
 	}
 	for _, spec := range f.Imports {
@@ -277,11 +277,11 @@ func (p policy) checkImports(name string, f *ast.File, say sayFunc) {
 		dep = strings.TrimPrefix(dep, "/")
 		switch {
 		case ours && !slices.Contains(deps, dep) && !slices.Contains(deps, "*"):
-			say(spec.Pos(), "%s may not import %s", name, cmp.Or(dep, module))
+			report(spec.Pos(), "%s may not import %s", name, cmp.Or(dep, module))
 		case !ours && under(imp, bannedAlways):
-			say(spec.Pos(), "nothing here may import %s", imp)
+			report(spec.Pos(), "nothing here may import %s", imp)
 		case !ours && slices.Contains(p.pure, name) && (under(imp, bannedInPure) || strings.Contains(host, ".")):
-			say(spec.Pos(), "%s is pure; it may not import %s", name, imp)
+			report(spec.Pos(), "%s is pure; it may not import %s", name, imp)
 		}
 	}
 }
@@ -297,15 +297,15 @@ func under(imp, banned string) bool {
 }
 
 // checkPure looks for what a pure package can do wrong without an import.
-func checkPure(f *ast.File, say sayFunc) {
+func checkPure(f *ast.File, report reportFunc) {
 	ast.Inspect(f, func(n ast.Node) bool {
 		switch n := n.(type) {
 		case *ast.GoStmt:
-			say(n.Pos(), "a pure package starts no goroutine")
+			report(n.Pos(), "a pure package starts no goroutine")
 		case *ast.ChanType:
-			say(n.Pos(), "a pure package has no channel")
+			report(n.Pos(), "a pure package has no channel")
 		case *ast.SelectStmt:
-			say(n.Pos(), "a pure package has no select")
+			report(n.Pos(), "a pure package has no select")
 		}
 		return true
 	})
@@ -313,12 +313,12 @@ func checkPure(f *ast.File, say sayFunc) {
 		switch decl := decl.(type) {
 		case *ast.FuncDecl:
 			if decl.Recv == nil && decl.Name.Name == "init" {
-				say(decl.Pos(), "a pure package has no init function")
+				report(decl.Pos(), "a pure package has no init function")
 			}
 		case *ast.GenDecl:
 			for _, spec := range decl.Specs {
 				if vars, ok := spec.(*ast.ValueSpec); ok && decl.Tok == token.VAR {
-					checkVars(vars, say)
+					checkVars(vars, report)
 				}
 			}
 		}
@@ -327,12 +327,12 @@ func checkPure(f *ast.File, say sayFunc) {
 
 // checkVars allows error values and the assertion that a type has an
 // interface's methods, var _ T = x.
-func checkVars(vars *ast.ValueSpec, say sayFunc) {
+func checkVars(vars *ast.ValueSpec, report reportFunc) {
 	for i, name := range vars.Names {
 		if name.Name == "_" || i < len(vars.Values) && makesError(vars.Values[i]) {
 			continue
 		}
-		say(name.Pos(), "a pure package has no variable %s; only error values", name.Name)
+		report(name.Pos(), "a pure package has no variable %s; only error values", name.Name)
 	}
 }
 

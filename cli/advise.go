@@ -41,8 +41,8 @@ Nothing is done to any cluster.`,
 				return usage(c, err)
 			}
 			calm(known, &spec, c.Flags())
-			r.say("cluster", spec.Source.AsDump())
-			r.say("output", checkAnswer(format))
+			r.report("cluster", spec.Source.AsDump())
+			r.report("output", checkAnswer(format))
 			plan, err := r.plan(spec)
 			if err == nil {
 				err = plan.Sources.Change(&kubernetes.Changes{})

@@ -80,19 +80,19 @@ func (m *moment) plan(c *cobra.Command, errs ...error) (*setup.Plan, cluster.Tim
 	spec.Policies = spec.Policies[:1] // which decides nothing
 	for _, f := range momentFlags() {
 		if r.flags.Changed(f.name) {
-			r.say(f.name, f.set(&spec, r.text(f.name)))
+			r.report(f.name, f.set(&spec, r.text(f.name)))
 		}
 	}
 	if spec.Source.Cluster == trace.Stdin {
-		r.say("cluster", spec.Source.AsDump())
+		r.report("cluster", spec.Source.AsDump())
 	}
 	var at cluster.Time
 	if m.at != "" {
 		var err error
 		at, err = setup.ParseUntil(m.at)
-		r.say("at", err)
+		r.report("at", err)
 	}
-	r.say("output", checkAnswer(m.format))
+	r.report("output", checkAnswer(m.format))
 	plan, err := r.plan(spec)
 	return plan, at, err
 }

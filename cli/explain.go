@@ -136,7 +136,7 @@ func (f *explainFlags) simulate(c *cobra.Command, at cluster.Time) (*explain.Mom
 		f.ofDump(r, &spec.Source)
 	}
 	if end := spec.Limits.Until; end != nil && at > cluster.Time(*end) {
-		r.say("at", fmt.Errorf("%s is after the end of the run: limits.until of %s is %s", report.ShortTime(at), inputName(f.spec), end))
+		r.report("at", fmt.Errorf("%s is after the end of the run: limits.until of %s is %s", report.ShortTime(at), inputName(f.spec), end))
 	}
 	until := setup.Time(at)
 	spec.Limits.Until = &until
@@ -144,10 +144,10 @@ func (f *explainFlags) simulate(c *cobra.Command, at cluster.Time) (*explain.Mom
 		spec.Seeds = setup.Seeds{f.seed}
 	}
 	if len(spec.Policies) > 1 {
-		r.say("policy", fmt.Errorf("%s has %d policies; say which one to explain", inputName(f.spec), len(spec.Policies)))
+		r.report("policy", fmt.Errorf("%s has %d policies; say which one to explain", inputName(f.spec), len(spec.Policies)))
 	}
 	if len(spec.Seeds) > 1 {
-		r.say("seed", fmt.Errorf("%s has %d seeds; say which one to explain", inputName(f.spec), len(spec.Seeds)))
+		r.report("seed", fmt.Errorf("%s has %d seeds; say which one to explain", inputName(f.spec), len(spec.Seeds)))
 	}
 	plan, err := r.plan(spec)
 	if err != nil {
@@ -177,9 +177,9 @@ func (f *explainFlags) simulate(c *cobra.Command, at cluster.Time) (*explain.Mom
 func (f *explainFlags) ofDump(r *specReader, source *setup.Source) {
 	err := source.AsDump()
 	if errors.Is(err, setup.ErrNoDump) {
-		r.say("at", errors.New("want the time that is to be explained, such as --at 90m"))
+		r.report("at", errors.New("want the time that is to be explained, such as --at 90m"))
 	} else {
-		r.say("cluster", err)
+		r.report("cluster", err)
 	}
 }
 

@@ -171,8 +171,8 @@ type specReader struct {
 	wrong []error
 }
 
-// say notes what is wrong with a flag, if anything is.
-func (r *specReader) say(flag string, err error) {
+// report notes what is wrong with a flag, if anything is.
+func (r *specReader) report(flag string, err error) {
 	if err != nil {
 		r.wrong = append(r.wrong, fmt.Errorf("--%s: %w", flag, err))
 	}
@@ -200,12 +200,12 @@ func (r *specReader) read() (s setup.Spec, err error) {
 	}
 	for _, x := range r.known.Options() {
 		if r.flags.Changed(x.Flag()) {
-			r.say(x.Flag(), r.choose(&s, &x, r.text(x.Flag())))
+			r.report(x.Flag(), r.choose(&s, &x, r.text(x.Flag())))
 		}
 	}
 	for _, f := range append(worldFlags(), runFlags()...) {
 		if r.flags.Changed(f.name) {
-			r.say(f.name, f.set(&s, r.text(f.name)))
+			r.report(f.name, f.set(&s, r.text(f.name)))
 		}
 	}
 	return s, nil

@@ -100,16 +100,16 @@ func (f *planFlags) plan(c *cobra.Command) (*simulation, error) {
 		return nil, err
 	}
 	calm(f.known, &spec, c.Flags())
-	r.say("cluster", spec.Source.AsDump())
+	r.report("cluster", spec.Source.AsDump())
 	if len(spec.Policies) > 1 {
-		r.say("policy", fmt.Errorf("there are %d, want one", len(spec.Policies)))
+		r.report("policy", fmt.Errorf("there are %d, want one", len(spec.Policies)))
 	}
 	if len(spec.Seeds) > 1 {
-		r.say("seeds", fmt.Errorf("there are %d, want one", len(spec.Seeds)))
+		r.report("seeds", fmt.Errorf("there are %d, want one", len(spec.Seeds)))
 	}
-	r.say("output", checkAnswer(f.format))
+	r.report("output", checkAnswer(f.format))
 	if url, err := setup.ParseURL(spec.Source.Cluster); err == nil && url.File() == trace.Stdin && slices.Contains(f.files, trace.Stdin) {
-		r.say("filename", errors.New("- is the standard input, which --cluster reads"))
+		r.report("filename", errors.New("- is the standard input, which --cluster reads"))
 	}
 	if f.offers != "" {
 		offers, err := readOffersFile(f.offers, c.InOrStdin())

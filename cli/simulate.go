@@ -121,17 +121,17 @@ func (f *simulateFlags) plan(c *cobra.Command) (*simulation, error) {
 		return nil, err
 	}
 	if f.parallel < 0 {
-		r.say("parallel", fmt.Errorf("%d, want a number from 1", f.parallel))
+		r.report("parallel", fmt.Errorf("%d, want a number from 1", f.parallel))
 	}
-	r.say("fail-on", checkFailOn(f.failOn))
+	r.report("fail-on", checkFailOn(f.failOn))
 	format, err := report.ParseFormat(f.format)
-	r.say("output", errors.Join(err, f.checkPrint()))
+	r.report("output", errors.Join(err, f.checkPrint()))
 	plan, err := r.plan(spec)
 	s := &simulation{Plan: plan, files: f.files, format: format, failOn: f.failOn, parallel: f.parallel, notes: &notePrinter{}}
-	r.say("record", s.checkRecord())
+	r.report("record", s.checkRecord())
 	for _, o := range s.named() {
 		if o.path == "-" {
-			r.say(o.flag, errors.New("want a file; the standard output has the results"))
+			r.report(o.flag, errors.New("want a file; the standard output has the results"))
 		}
 	}
 	if err := errors.Join(append(r.wrong, s.checkFiles(c.Flags()))...); err != nil {

@@ -214,8 +214,8 @@ type sweepProgress struct {
 	failed failedRuns
 }
 
-// sayEvery is how long a log stands before it has another line.
-const sayEvery = 30 * time.Second
+// reportEvery is how long a log stands before it has another line.
+const reportEvery = 30 * time.Second
 
 // ended takes in how a run ended.
 func (p *sweepProgress) ended(place int, run *sweep.Run, err error) {
@@ -229,7 +229,7 @@ func (p *sweepProgress) ended(place int, run *sweep.Run, err error) {
 	case !errors.Is(err, errInterrupted):
 		p.failed.add(run, err)
 	}
-	if p.bar.out != nil || time.Since(p.said) < sayEvery {
+	if p.bar.out != nil || time.Since(p.said) < reportEvery {
 		return
 	}
 	p.said = time.Now()

@@ -8,11 +8,13 @@
 // same data.
 //
 // What 'fairlead simulate' could run is a setup.Spec here, too (unitedspec.go, ablation.go). The papers' cases
-// (case.go) and the two lanes of medeatwo.go fill in a sim.Config themselves, as no spec can say what they are made of:
+// (case.go), the two lanes of medeatwo.go, the gang of knavigator.go and the runs of gavel.go and power.go fill in a
+// sim.Config themselves, as no spec can say what they are made of:
 //   - sources that are values of this program: planted problems, drawn vectors, the authors' test beds, a stored order
-//     that is shuffled;
+//     that is shuffled, a cluster of switches (knavigator.go), jobs drawn at a rate (gavel.go), and what stands in for
+//     Alibaba's GPU trace where there is no data (power.go), so that its runs with the data go the same way;
 //   - worlds with overheads in the frequencies that were measured, and classes with a margin and a restart of a
-//     certain test (qosworld.go);
+//     certain test (qosworld.go), or whose class promises nothing (gavel.go);
 //   - triggers that ignore outcomes, as the authors' schedulers did, and policies behind a stopwatch or a counter.
 //
 // What the result says of such a run, simulation.setup puts together, by the same words.

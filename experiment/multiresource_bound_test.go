@@ -10,7 +10,7 @@ import (
 )
 
 // fullness is a model of the prices in the table that is nowhere dearer: how full the
-// node is with the task and others of its class alone, without how unequally.
+// node is with the task and others of its group alone, without how unequally.
 type fullness struct{}
 
 func (fullness) Terms(*cluster.View, cluster.TaskID) flow.Terms {

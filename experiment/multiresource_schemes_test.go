@@ -22,7 +22,7 @@ type vectorScheme struct {
 
 // vectorOutcome is what a scheme did.
 type vectorOutcome struct {
-	placed       [][]int32 // per node, per class
+	placed       [][]int32 // per node, per group
 	arcs, rounds int       // of all graphs, an arc with a curve counts once a step; 0 where unknown
 }
 
@@ -40,7 +40,7 @@ func vectorSchemes() []vectorScheme {
 		{onePodByPod, true, podByPod},
 		{kubeThroughCore, true, throughCore("kube")},
 		{asItRuns, true, throughCore("cpu-mem")},
-		{"arcs by class (unsafe)", false, arcsByClass},
+		{"arcs by group (unsafe)", false, arcsByGroup},
 		{"shared ladder (unsafe)", false, sharedLadder},
 		{onePerRound, true, func(t *testing.T, in *vectors) *vectorOutcome { t.Helper(); return rounds(t, in, 1) }},
 		{"uniform slots in rounds", true, func(t *testing.T, in *vectors) *vectorOutcome { t.Helper(); return rounds(t, in, 16) }},
@@ -55,7 +55,7 @@ type progress struct {
 	in *vectors
 	vectorOutcome
 	left    [][2]int64 // room, per node
-	waiting []int32    // per class
+	waiting []int32    // per group
 }
 
 func begin(in *vectors) *progress {
@@ -65,7 +65,7 @@ func begin(in *vectors) *progress {
 	}
 }
 
-// place puts tasks of a class on a node.
+// place puts tasks of a group on a node.
 func (p *progress) place(c, n int, count int32) {
 	p.placed[n][c] += count
 	p.waiting[c] -= count
@@ -84,7 +84,7 @@ func (p *progress) used(n, c, more int) [2]int64 {
 	return used
 }
 
-// fit is how many tasks of the class would fit on the node.
+// fit is how many tasks of the group would fit on the node.
 func (p *progress) fit(c, n int) int {
 	return int(min(p.left[n][0]/p.in.demand[c][0], p.left[n][1]/p.in.demand[c][1]))
 }
@@ -137,7 +137,7 @@ func decideVectors(t *testing.T, in *vectors, policy sched.Policy) *vectorOutcom
 }
 
 // decide lets a policy of the project place the tasks, in as many rounds as it wants, but for an hour at most in which
-// it places nothing: how many of each class are on each node then.
+// it places nothing: how many of each group are on each node then.
 func (in *vectors) decide(policy sched.Policy) (placed [][]int32, rounds int, err error) {
 	core, err := sched.New(cluster.NewState([]cluster.Kind{{Name: "cpu"}, {Name: "memory"}}, nil), sched.Lane{Name: "all", Policy: policy})
 	if err != nil {
@@ -191,11 +191,11 @@ func (in *vectors) events() []cluster.Event {
 	return events
 }
 
-// network is a flow problem over the waiting tasks: what leaves a class goes to
+// network is a flow problem over the waiting tasks: what leaves a group goes to
 // the sink at the waiting price, or to wherever the scheme lets it.
 type network struct {
 	*mcmf.Graph
-	class []mcmf.Node
+	group []mcmf.Node
 	sink  mcmf.Node
 	steps int
 }
@@ -206,7 +206,7 @@ func (p *progress) network() *network {
 	total := int64(0)
 	for _, n := range p.waiting {
 		v := g.AddNode(int64(n))
-		g.class = append(g.class, v)
+		g.group = append(g.group, v)
 		g.arc(v, g.sink, int64(n), waitPrice)
 		total += int64(n)
 	}
@@ -245,7 +245,7 @@ func rise(length int, cost func(i int) int64) []mcmf.Step {
 	return curve
 }
 
-// choice is an arc that stands for tasks of a class on a node.
+// choice is an arc that stands for tasks of a group on a node.
 type choice struct {
 	arc  mcmf.Arc
 	c, n int
@@ -263,15 +263,15 @@ func (p *progress) take(s *mcmf.Solver, choices []choice) int {
 	return count
 }
 
-// arcsByClass lets each class send to each node as many tasks as would fit if the
+// arcsByGroup lets each group send to each node as many tasks as would fit if the
 // others sent none, as in CoCo.
-func arcsByClass(t *testing.T, in *vectors) *vectorOutcome {
+func arcsByGroup(t *testing.T, in *vectors) *vectorOutcome {
 	t.Helper()
 	p := begin(in)
 	g := p.network()
 	var choices []choice
 	for n := range in.free {
-		for c, v := range g.class {
+		for c, v := range g.group {
 			if fit := p.fit(c, n); fit > 0 {
 				curve := rise(fit, func(i int) int64 { return in.score(n, p.used(n, c, i+1)) })
 				choices = append(choices, choice{g.curve(v, g.sink, curve), c, n})
@@ -284,7 +284,7 @@ func arcsByClass(t *testing.T, in *vectors) *vectorOutcome {
 }
 
 // sharedLadder gives each node rungs that hold one task each, and lets onto the
-// i-th a class of which i tasks would fit, as in Poseidon.
+// i-th a group of which i tasks would fit, as in Poseidon.
 func sharedLadder(t *testing.T, in *vectors) *vectorOutcome {
 	t.Helper()
 	p := begin(in)
@@ -292,7 +292,7 @@ func sharedLadder(t *testing.T, in *vectors) *vectorOutcome {
 	var choices []choice
 	for n := range in.free {
 		var rungs []mcmf.Node
-		for c, v := range g.class {
+		for c, v := range g.group {
 			for i := range p.fit(c, n) {
 				if i == len(rungs) {
 					rungs = append(rungs, g.AddNode(0))
@@ -308,7 +308,7 @@ func sharedLadder(t *testing.T, in *vectors) *vectorOutcome {
 }
 
 // rounds cuts what each node has left into equal slots, solves, and does so again
-// until nothing can be placed. The slots are as large as the largest waiting class
+// until nothing can be placed. The slots are as large as the largest waiting group
 // that fits on the node needs, and at most so many: with 1 it is ECSched's network.
 // Each task more in a round costs what a mean one adds to the node.
 func rounds(t *testing.T, in *vectors, most int) *vectorOutcome {
@@ -328,7 +328,7 @@ func rounds(t *testing.T, in *vectors, most int) *vectorOutcome {
 			envelope := [2]int64{p.left[n][0] / int64(slots), p.left[n][1] / int64(slots)}
 			var node mcmf.Node
 			used := false
-			for c, v := range g.class {
+			for c, v := range g.group {
 				if p.waiting[c] == 0 || !fitsIn(in.demand[c], envelope) {
 					continue
 				}
@@ -429,11 +429,11 @@ func (p *progress) throughSlots(t *testing.T, packing *pack.Packing) {
 			}
 			v := g.AddNode(0)
 			g.arc(v, g.sink, int64(slot.Count), 0)
-			for c := range g.class {
+			for c := range g.group {
 				if d := p.in.demand[c]; fitsIn(d, envelope) {
 					with := others
 					add(&with, d)
-					choices = append(choices, choice{g.arc(g.class[c], v, int64(slot.Count), p.in.score(n, with)), c, n})
+					choices = append(choices, choice{g.arc(g.group[c], v, int64(slot.Count), p.in.score(n, with)), c, n})
 				}
 			}
 		}
@@ -450,9 +450,9 @@ func (p *progress) throughSlots(t *testing.T, packing *pack.Packing) {
 // cost is what the table will say of the placements.
 func (p *progress) cost() int64 {
 	cost := int64(0)
-	for n, classes := range p.placed {
+	for n, groups := range p.placed {
 		used := p.in.used(n)
-		for c, count := range classes {
+		for c, count := range groups {
 			for range count {
 				add(&used, p.in.demand[c])
 				cost += p.in.score(n, used)

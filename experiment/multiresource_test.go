@@ -11,7 +11,7 @@ import (
 
 // TestMultiResource measures ways to place tasks that need vectors by flows that
 // count units (specs/firmament.md §7.5), all on the same instances: nodes of two
-// kinds, a quarter to all of each free; 16 classes of tasks; as many tasks as the
+// kinds, a quarter to all of each free; 16 task groups; as many tasks as the
 // specification's, with demands scaled so that in both kinds they add up to the
 // load times what is free. With FAIRLEAD_LONG it is 1,000 nodes as there, otherwise
 // 200 and a fifth of the tasks.
@@ -20,7 +20,7 @@ import (
 // turned over, in thousandths: how full its node is with it (the mean of the kinds)
 // and how unequally (their difference). So it is dearer to leave a task than to
 // place it anywhere. What a node's tasks cost together would depend on the order in
-// which they came; the table takes them in the order of classes, for all schemes.
+// which they came; the table takes them in the order of groups, for all schemes.
 //
 // Three instances for each load; on all of them no safe scheme gives a node more
 // than it has, and packing with rising bids leaves fewer tasks waiting, at lower
@@ -115,9 +115,9 @@ func (in *vectors) judge(t *testing.T, name string, out *vectorOutcome) vectorRe
 	t.Helper()
 	r := vectorResult{}
 	given := make([]int32, len(in.count))
-	for n, classes := range out.placed {
+	for n, groups := range out.placed {
 		var sum [2]int64
-		for c, count := range classes {
+		for c, count := range groups {
 			given[c] += count
 			for k, d := range in.demand[c] {
 				sum[k] += d * int64(count)
@@ -130,14 +130,14 @@ func (in *vectors) judge(t *testing.T, name string, out *vectorOutcome) vectorRe
 	}
 	for c, n := range given {
 		if n > in.count[c] {
-			t.Errorf("%s placed %d tasks of class %d, there are %d", name, n, c, in.count[c])
+			t.Errorf("%s placed %d tasks of group %d, there are %d", name, n, c, in.count[c])
 		}
 	}
 	admitted := in.admit(out.placed)
 	placed := int64(0)
-	for n, classes := range admitted {
+	for n, groups := range admitted {
 		used := in.used(n)
-		for c, count := range classes {
+		for c, count := range groups {
 			for range count {
 				add(&used, in.demand[c])
 				r.cost += in.score(n, used)
@@ -151,7 +151,7 @@ func (in *vectors) judge(t *testing.T, name string, out *vectorOutcome) vectorRe
 }
 
 // admit lets the tasks in one by one, in the order in which they arrived, each on
-// the first node in the order of rows that its class was given and that has not
+// the first node in the order of rows that its group was given and that has not
 // yet had as many; a task that does not fit there is turned away.
 func (in *vectors) admit(placed [][]int32) [][]int32 {
 	admitted := newPlaced(len(in.free), len(in.count))

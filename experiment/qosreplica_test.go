@@ -48,7 +48,7 @@ func TestReplicaAtAnotherPace(t *testing.T) {
 	}
 }
 
-// TestReplicaLater: who comes when is heeded.
+// TestReplicaLater: the order of arrival counts.
 func TestReplicaLater(t *testing.T) {
 	r := Replica{
 		Policy: "qos", Trigger: ignoringOutcomes(asStored), Classes: ValidationClasses(asStored, 1),

@@ -23,13 +23,13 @@ type inRacks struct {
 
 func newInRacks(seed uint64, only string) (w inRacks) {
 	rng := rand.New(rand.NewPCG(seed, 0x6a71))
-	tell := func(e cluster.Event) { w.events = append(w.events, e) }
+	emit := func(e cluster.Event) { w.events = append(w.events, e) }
 	tags := []string{"gang"}
 	if only == "" {
-		tell(cluster.ConstraintDefined{Spec: schedtest.OneDomain("gang", "rack")})
+		emit(cluster.ConstraintDefined{Spec: schedtest.OneDomain("gang", "rack")})
 	}
-	tell(cluster.JobSubmitted{Job: 0, Name: "there"})
-	tell(cluster.ShapeDefined{Shape: 0, Spec: cluster.Shape{Demand: cluster.Vector{1 + rng.Int64N(3)}, Tags: tags}})
+	emit(cluster.JobSubmitted{Job: 0, Name: "there"})
+	emit(cluster.ShapeDefined{Shape: 0, Spec: cluster.Shape{Demand: cluster.Vector{1 + rng.Int64N(3)}, Tags: tags}})
 	task, node := cluster.TaskID(0), cluster.NodeID(0)
 	for r := range 2 + rng.IntN(3) {
 		rack := strconv.Itoa(r)
@@ -37,16 +37,16 @@ func newInRacks(seed uint64, only string) (w inRacks) {
 		for range 1 + rng.IntN(3) {
 			size, in := 2+rng.Int64N(7), only == "" || only == rack
 			if in {
-				tell(cluster.NodeAdded{Node: node, Spec: cluster.NodeSpec{Capacity: cluster.Vector{size}, Groups: []cluster.Label{{Key: "rack", Value: rack}}}})
+				emit(cluster.NodeAdded{Node: node, Spec: cluster.NodeSpec{Capacity: cluster.Vector{size}, Groups: []cluster.Label{{Key: "rack", Value: rack}}}})
 			}
 			for size > 1 {
 				demand, priority := 1+rng.Int64N(min(size, 3)), int32(rng.IntN(5))
 				size -= demand + rng.Int64N(2)
 				shape := cluster.ShapeID(task) + 2
 				if in {
-					tell(cluster.ShapeDefined{Shape: shape, Spec: cluster.Shape{Demand: cluster.Vector{demand}}})
-					tell(cluster.TaskSubmitted{Task: task, Seq: cluster.Seq(task), Shape: shape, Priority: priority})
-					tell(cluster.TaskFound{Task: task, Seq: cluster.Seq(task), Node: node})
+					emit(cluster.ShapeDefined{Shape: shape, Spec: cluster.Shape{Demand: cluster.Vector{demand}}})
+					emit(cluster.TaskSubmitted{Task: task, Seq: cluster.Seq(task), Shape: shape, Priority: priority})
+					emit(cluster.TaskFound{Task: task, Seq: cluster.Seq(task), Node: node})
 				}
 				task++
 			}
@@ -55,9 +55,9 @@ func newInRacks(seed uint64, only string) (w inRacks) {
 	}
 	w.task = 2 + rng.IntN(4)
 	w.least = max(2, w.task-rng.IntN(2))
-	tell(cluster.JobSubmitted{Job: 1, Name: "gang", Gang: int32(w.least)})
+	emit(cluster.JobSubmitted{Job: 1, Name: "gang", Gang: int32(w.least)})
 	for range w.task {
-		tell(cluster.TaskSubmitted{Task: task, Seq: cluster.Seq(task), Job: 1, Shape: 0, Priority: 3})
+		emit(cluster.TaskSubmitted{Task: task, Seq: cluster.Seq(task), Job: 1, Shape: 0, Priority: 3})
 		task++
 	}
 	return w

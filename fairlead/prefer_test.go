@@ -65,14 +65,14 @@ func TestRoomOutweighsNoPreference(t *testing.T) {
 		bySet := rng.IntN(2) == 0
 		const large, other, comes = cluster.ShapeID(0), cluster.ShapeID(1), cluster.ShapeID(2)
 		events := []cluster.Event{cluster.JobSubmitted{Name: "there"}, cluster.JobSubmitted{Job: 1, Name: "comes"}}
-		tell := func(e cluster.Event) { events = append(events, e) }
+		emit := func(e cluster.Event) { events = append(events, e) }
 		size := 2 + rng.Int64N(99)
-		tell(cluster.ShapeDefined{Shape: large, Spec: cluster.Shape{Demand: cluster.Vector{size}, Tags: []string{"there"}}})
-		tell(cluster.ShapeDefined{Shape: other, Spec: cluster.Shape{Demand: cluster.Vector{1 + rng.Int64N(size-1)}, Tags: []string{"there"}}})
+		emit(cluster.ShapeDefined{Shape: large, Spec: cluster.Shape{Demand: cluster.Vector{size}, Tags: []string{"there"}}})
+		emit(cluster.ShapeDefined{Shape: other, Spec: cluster.Shape{Demand: cluster.Vector{1 + rng.Int64N(size-1)}, Tags: []string{"there"}}})
 		task := cluster.TaskID(0)
 		there := func(shape cluster.ShapeID, n cluster.NodeID) {
-			tell(cluster.TaskSubmitted{Task: task, Seq: cluster.Seq(task), Shape: shape})
-			tell(cluster.TaskFound{Task: task, Seq: cluster.Seq(task), Node: n})
+			emit(cluster.TaskSubmitted{Task: task, Seq: cluster.Seq(task), Shape: shape})
+			emit(cluster.TaskFound{Task: task, Seq: cluster.Seq(task), Node: n})
 			task++
 		}
 		var liked []cluster.NodeID
@@ -80,13 +80,13 @@ func TestRoomOutweighsNoPreference(t *testing.T) {
 			fill := rng.IntN(4)
 			switch free := rng.IntN(3) == 0; {
 			case !free:
-				tell(cluster.NodeAdded{Node: n, Spec: cluster.NodeSpec{Capacity: cluster.Vector{int64(fill+1) * size}}})
+				emit(cluster.NodeAdded{Node: n, Spec: cluster.NodeSpec{Capacity: cluster.Vector{int64(fill+1) * size}}})
 				there(other, n)
 			case bySet:
-				tell(cluster.NodeAdded{Node: n, Spec: cluster.NodeSpec{Capacity: cluster.Vector{int64(fill+1) * size}}})
+				emit(cluster.NodeAdded{Node: n, Spec: cluster.NodeSpec{Capacity: cluster.Vector{int64(fill+1) * size}}})
 				liked = append(liked, n)
 			default:
-				tell(cluster.NodeAdded{Node: n, Spec: cluster.NodeSpec{Capacity: cluster.Vector{size}}})
+				emit(cluster.NodeAdded{Node: n, Spec: cluster.NodeSpec{Capacity: cluster.Vector{size}}})
 				liked, fill = append(liked, n), 0
 			}
 			for range fill {
@@ -95,15 +95,15 @@ func TestRoomOutweighsNoPreference(t *testing.T) {
 		}
 		shape := cluster.Shape{Demand: cluster.Vector{1}, Tags: []string{"comes"}}
 		if bySet {
-			tell(cluster.SetDefined{Set: 1, Nodes: liked})
+			emit(cluster.SetDefined{Set: 1, Nodes: liked})
 			shape.Prefers = []cluster.Preference{{Set: 1, Weight: cluster.MostPreference}}
 		} else {
-			tell(cluster.ConstraintDefined{Spec: cluster.Constraint{Weight: cluster.DefaultWeight, Arriving: true, Any: [][]cluster.Bound{{
+			emit(cluster.ConstraintDefined{Spec: cluster.Constraint{Weight: cluster.DefaultWeight, Arriving: true, Any: [][]cluster.Bound{{
 				{Subject: []string{"comes"}, Target: []string{"there"}, Group: cluster.EachNode},
 			}}}})
 		}
-		tell(cluster.ShapeDefined{Shape: comes, Spec: shape})
-		tell(cluster.TaskSubmitted{Task: task, Seq: cluster.Seq(task), Job: 1, Shape: comes})
+		emit(cluster.ShapeDefined{Shape: comes, Spec: shape})
+		emit(cluster.TaskSubmitted{Task: task, Seq: cluster.Seq(task), Job: 1, Shape: comes})
 		core, err := sched.New(cluster.NewState([]cluster.Kind{{Name: "cpu"}}, nil), sched.Lane{Name: "all", Policy: fairlead.New(fairlead.Options{Ties: book.Lowest})})
 		if err != nil {
 			t.Fatal(err)

@@ -39,16 +39,16 @@ func newLossWorld(t *testing.T, seed uint64, lost int) *lossWorld {
 	rng := rand.New(rand.NewPCG(seed, 0x1055))
 	w := &lossWorld{demand: 1 + rng.Int64N(4), perNode: max(int64(seed%5)-2, 0), lost: lost}
 	var events []cluster.Event
-	tell := func(e cluster.Event) { events = append(events, e) }
-	tell(cluster.ConstraintDefined{Spec: schedtest.OneDomain("gang", "rack")})
-	tell(cluster.JobSubmitted{Job: 0, Name: "there"})
-	tell(cluster.ShapeDefined{Shape: 0, Spec: cluster.Shape{Demand: cluster.Vector{w.demand}, Tags: []string{"gang"}, PerNode: int32(w.perNode)}})
+	emit := func(e cluster.Event) { events = append(events, e) }
+	emit(cluster.ConstraintDefined{Spec: schedtest.OneDomain("gang", "rack")})
+	emit(cluster.JobSubmitted{Job: 0, Name: "there"})
+	emit(cluster.ShapeDefined{Shape: 0, Spec: cluster.Shape{Demand: cluster.Vector{w.demand}, Tags: []string{"gang"}, PerNode: int32(w.perNode)}})
 	members := 1 + rng.IntN(2)
-	tell(cluster.JobSubmitted{Job: 1, Name: "gang", Gang: int32(members + lost)})
+	emit(cluster.JobSubmitted{Job: 1, Name: "gang", Gang: int32(members + lost)})
 	task, stand := cluster.TaskID(0), 0
 	submit := func(e cluster.TaskSubmitted) {
 		e.Task, e.Seq = task, cluster.Seq(task)
-		tell(e)
+		emit(e)
 		task++
 	}
 	sizes := [][]int64{{4, 5, 6, 7, 8}, {1, 2, 3, 4, 6}}
@@ -59,12 +59,12 @@ func newLossWorld(t *testing.T, seed uint64, lost int) *lossWorld {
 		}
 		size := sizes[rack][rng.IntN(5)]
 		name := []cluster.Label{{Key: "rack", Value: []string{"a", "b"}[rack]}}
-		tell(cluster.NodeAdded{Node: cluster.NodeID(n), Spec: cluster.NodeSpec{Capacity: cluster.Vector{size}, Groups: name}})
+		emit(cluster.NodeAdded{Node: cluster.NodeID(n), Spec: cluster.NodeSpec{Capacity: cluster.Vector{size}, Groups: name}})
 		w.stands = append(w.stands, 0)
 		if rack == 0 && stand < members && size >= w.demand {
 			w.stands[n] = 1
-			tell(cluster.TaskSubmitted{Task: task, Seq: cluster.Seq(task), Job: 1, Shape: 0, Priority: lossPriority})
-			tell(cluster.TaskFound{Task: task, Seq: cluster.Seq(task), Node: cluster.NodeID(n)})
+			emit(cluster.TaskSubmitted{Task: task, Seq: cluster.Seq(task), Job: 1, Shape: 0, Priority: lossPriority})
+			emit(cluster.TaskFound{Task: task, Seq: cluster.Seq(task), Node: cluster.NodeID(n)})
 			task++
 			stand++
 			size -= w.demand
@@ -76,9 +76,9 @@ func newLossWorld(t *testing.T, seed uint64, lost int) *lossWorld {
 		for size > spare {
 			of := lossTask{task, n, 1 + rng.Int64N(min(size-spare, 3)), int32(3 + rng.IntN(4))}
 			shape := cluster.ShapeID(task) + 2
-			tell(cluster.ShapeDefined{Shape: shape, Spec: cluster.Shape{Demand: cluster.Vector{of.demand}}})
+			emit(cluster.ShapeDefined{Shape: shape, Spec: cluster.Shape{Demand: cluster.Vector{of.demand}}})
 			submit(cluster.TaskSubmitted{Shape: shape, Priority: of.priority})
-			tell(cluster.TaskFound{Task: of.task, Seq: cluster.Seq(of.task), Node: cluster.NodeID(n)})
+			emit(cluster.TaskFound{Task: of.task, Seq: cluster.Seq(of.task), Node: cluster.NodeID(n)})
 			w.there = append(w.there, of)
 			size -= of.demand
 		}

@@ -85,30 +85,30 @@ func TestRunsAreNotTorn(t *testing.T) {
 	for seed := range uint64(1500) {
 		rng := rand.New(rand.NewPCG(seed, 0x6a72))
 		var events []cluster.Event
-		tell := func(e cluster.Event) { events = append(events, e) }
+		emit := func(e cluster.Event) { events = append(events, e) }
 		for j := range cluster.JobID(4) {
-			tell(cluster.JobSubmitted{Job: j, Name: "there", Disruption: cluster.Disruption(rng.IntN(3) % 2), Gang: int32(rng.IntN(4))})
+			emit(cluster.JobSubmitted{Job: j, Name: "there", Disruption: cluster.Disruption(rng.IntN(3) % 2), Gang: int32(rng.IntN(4))})
 		}
 		for size := range cluster.ShapeID(3) {
-			tell(cluster.ShapeDefined{Shape: size, Spec: cluster.Shape{Demand: cluster.Vector{int64(size) + 1}}})
+			emit(cluster.ShapeDefined{Shape: size, Spec: cluster.Shape{Demand: cluster.Vector{int64(size) + 1}}})
 		}
 		task := cluster.TaskID(0)
 		for n := range cluster.NodeID(1 + rng.IntN(4)) {
 			size := 2 + rng.Int64N(7)
-			tell(cluster.NodeAdded{Node: n, Spec: cluster.NodeSpec{Capacity: cluster.Vector{size}}})
+			emit(cluster.NodeAdded{Node: n, Spec: cluster.NodeSpec{Capacity: cluster.Vector{size}}})
 			for size > 1 {
 				shape := cluster.ShapeID(rng.Int64N(min(size, 3)))
 				size -= int64(shape) + 1 + rng.Int64N(2)
 				job := cluster.JobID(rng.IntN(4))
-				tell(cluster.TaskSubmitted{Task: task, Seq: cluster.Seq(task), Job: job, Shape: shape, Priority: int32(job)})
-				tell(cluster.TaskFound{Task: task, Seq: cluster.Seq(task), Node: n})
+				emit(cluster.TaskSubmitted{Task: task, Seq: cluster.Seq(task), Job: job, Shape: shape, Priority: int32(job)})
+				emit(cluster.TaskFound{Task: task, Seq: cluster.Seq(task), Node: n})
 				task++
 			}
 		}
 		gang := int32(rng.IntN(4))
-		tell(cluster.JobSubmitted{Job: 4, Name: "comes", Gang: gang})
+		emit(cluster.JobSubmitted{Job: 4, Name: "comes", Gang: gang})
 		for range 1 + rng.IntN(4) {
-			tell(cluster.TaskSubmitted{Task: task, Seq: cluster.Seq(task), Job: 4, Shape: cluster.ShapeID(rng.IntN(3)), Priority: int32(1 + rng.IntN(4))})
+			emit(cluster.TaskSubmitted{Task: task, Seq: cluster.Seq(task), Job: 4, Shape: cluster.ShapeID(rng.IntN(3)), Priority: int32(1 + rng.IntN(4))})
 			task++
 		}
 		core, err := sched.New(cluster.NewState([]cluster.Kind{{Name: "cpu"}}, nil), sched.Lane{Name: "all", Policy: fairlead.New(fairlead.Options{Ties: book.Lowest})})

@@ -1,7 +1,8 @@
 package mcmf
 
-// Seats of a node are a binary heap by key, the least first; each leaf knows
-// where it is.
+// This file is where leaves sit. A leaf is a unit of supply that takes one of its slots, which are its
+// arcs to core nodes; a seat is a leaf that has taken one, as the node sees it (contracted.go). Seats of
+// a node are a binary heap by key, the least first; each leaf knows where in the heap it is.
 
 // sit gives a leaf, which has none, the seat of a slot.
 func (c *contracted) sit(l, position int32) {

@@ -64,11 +64,11 @@ func TestReplaysGivenUp(t *testing.T) {
 	r := recording.NewRecorder(core, to)
 	var solved []sched.Solved
 	for i := range 2 {
-		tell := r.Observe
+		call := r.Observe
 		if i == 0 {
-			tell = r.Snapshot
+			call = r.Snapshot
 		}
-		if _, err := tell(cluster.Time(i)*cluster.Second, append(together(i), cluster.SolverReady{}), nil); err != nil {
+		if _, err := call(cluster.Time(i)*cluster.Second, append(together(i), cluster.SolverReady{}), nil); err != nil {
 			t.Fatal(err)
 		}
 		round := r.Begin(0, cluster.Time(i)*cluster.Second)

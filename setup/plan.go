@@ -57,8 +57,8 @@ type planner struct {
 	wrong SpecErrors
 }
 
-// say notes what is wrong at a place, if anything is.
-func (p *planner) say(path string, err error) {
+// report notes what is wrong at a place, if anything is.
+func (p *planner) report(path string, err error) {
 	if err != nil {
 		p.wrong = append(p.wrong, SpecError{path, err})
 	}
@@ -73,9 +73,9 @@ func (s *Spec) Plan(known policies.List) (*Plan, error) {
 	p.until()
 	p.policies()
 	p.world()
-	p.say("limits.planner_time", choose(s.Limits.PlannerTime, &p.config.Planner.Time, map[string]sim.PlannerTime{"ticks": sim.Ticks, "zero": sim.Zero, "measured": sim.Measured}))
+	p.report("limits.planner_time", choose(s.Limits.PlannerTime, &p.config.Planner.Time, map[string]sim.PlannerTime{"ticks": sim.Ticks, "zero": sim.Zero, "measured": sim.Measured}))
 	if !(s.Source.Speedup >= minSpeedup && s.Source.Speedup <= maxSpeedup) {
-		p.say("source.speedup", fmt.Errorf("%g, want a number from %g to %g", s.Source.Speedup, minSpeedup, maxSpeedup))
+		p.report("source.speedup", fmt.Errorf("%g, want a number from %g to %g", s.Source.Speedup, minSpeedup, maxSpeedup))
 	}
 	p.config.Beside = s.Source.Beside != ""
 	p.config.Setup = p.setup()
@@ -136,41 +136,41 @@ func (p *planner) sources() {
 	from.Cluster, from.Workload = Guess(from.Cluster), Guess(from.Workload)
 	nodes, err := ParseURL(from.Cluster)
 	if asked.Cluster == "" {
-		p.say("source.workload", err)
+		p.report("source.workload", err)
 	} else {
-		p.say("source.cluster", err)
+		p.report("source.cluster", err)
 	}
 	var tasks, beside URL
 	if from.Workload != from.Cluster || err == nil {
 		tasks, err = ParseURL(from.Workload)
-		p.say("source.workload", err)
+		p.report("source.workload", err)
 	}
 	if from.Beside != "" {
 		beside, err = ParseURL(from.Beside)
-		p.say("source.beside", err)
+		p.report("source.beside", err)
 	}
 	if from.Workload == from.Cluster {
 		from.Workload = ""
 	}
 	p.Sources = NewSources(nodes, tasks, beside, from.Lenient)
 	if p.Sources.stdin() && len(p.Spec.Policies)*len(p.Spec.Seeds) > 1 {
-		p.say("source.cluster", errors.New("the standard input can be read once, and there are several runs; want one policy and one seed, or a file"))
+		p.report("source.cluster", errors.New("the standard input can be read once, and there are several runs; want one policy and one seed, or a file"))
 	}
 	p.data, err = ParseData(from.Data)
-	p.say("source.data", err)
+	p.report("source.data", err)
 }
 
 func (p *planner) until() {
 	until := &p.Spec.Limits.Until
 	if *until == nil && p.Sources.endless() {
 		*until = new(Time)
-		p.say("limits.until", (*until).UnmarshalText([]byte(DefaultUntil)))
+		p.report("limits.until", (*until).UnmarshalText([]byte(DefaultUntil)))
 	}
 	if *until == nil {
 		return
 	}
 	if **until <= 0 {
-		p.say("limits.until", errors.New("want a time after the start"))
+		p.report("limits.until", errors.New("want a time after the start"))
 	}
 	p.config.Until = cluster.Time(**until)
 	p.Sources.Until = p.config.Until
@@ -178,16 +178,16 @@ func (p *planner) until() {
 
 func (p *planner) policies() {
 	if len(p.Spec.Policies) == 0 {
-		p.say("policies", errors.New("there is none; name one, such as {name: kube}"))
+		p.report("policies", errors.New("there is none; name one, such as {name: kube}"))
 	}
 	if len(p.Spec.Seeds) == 0 {
-		p.say("seeds", errors.New("there is none; name one, such as 1"))
+		p.report("seeds", errors.New("there is none; name one, such as 1"))
 	}
 	for i := range p.Spec.Policies {
 		q := &p.Spec.Policies[i]
 		path := fmt.Sprintf("policies[%d]", i)
 		if slices.ContainsFunc(p.Spec.Policies[:i], func(other Policy) bool { return other.Name == q.Name }) {
-			p.say(path+".name", fmt.Errorf("%s is named twice", q.Name))
+			p.report(path+".name", fmt.Errorf("%s is named twice", q.Name))
 		}
 		p.policy(path, q)
 	}
@@ -201,7 +201,7 @@ func (p *planner) policies() {
 // policy checks a policy, and has it say all that it is made of.
 func (p *planner) policy(path string, q *Policy) {
 	for _, m := range q.Check(p.known) {
-		p.say(path+"."+m.Field, m.Err)
+		p.report(path+"."+m.Field, m.Err)
 	}
 }
 
@@ -210,9 +210,9 @@ func (p *planner) longRunning(q *Policy) {
 	info, err := p.known.Find(q.Name)
 	switch {
 	case err != nil:
-		p.say("long_running.name", nearest.Unknown("policy", q.Name, may.Names()))
+		p.report("long_running.name", nearest.Unknown("policy", q.Name, may.Names()))
 	case info.Family != policies.Constraint:
-		p.say("long_running.name", fmt.Errorf("%s is of the family %s, want one of the family %s: %s", q.Name, info.Family, policies.Constraint, strings.Join(may.Names(), ", ")))
+		p.report("long_running.name", fmt.Errorf("%s is of the family %s, want one of the family %s: %s", q.Name, info.Family, policies.Constraint, strings.Join(may.Names(), ", ")))
 	default:
 		p.policy("long_running", q)
 	}
@@ -224,30 +224,30 @@ func (p *planner) world() {
 	for _, kind := range slices.Sorted(maps.Keys(w.Overcommit)) {
 		p.config.Overcommit[kind] = factorOf(w.Overcommit[kind])
 		if p.config.Overcommit[kind] == 0 {
-			p.say("world.overcommit."+kind, fmt.Errorf("%g, want a factor from 0.001 to 1000000, such as 1.6", w.Overcommit[kind]))
+			p.report("world.overcommit."+kind, fmt.Errorf("%g, want a factor from 0.001 to 1000000, such as 1.6", w.Overcommit[kind]))
 		}
 	}
 	to := &p.config.World
-	p.say("world.initial", choose(w.Initial, &p.config.Initial, map[string]sim.Initial{"keep": sim.Keep, "place": sim.PlaceAnew}))
-	p.say("world.evicted_work", choose(w.EvictedWork, &to.KeepWork, map[string]bool{"lost": false, "kept": true}))
+	p.report("world.initial", choose(w.Initial, &p.config.Initial, map[string]sim.Initial{"keep": sim.Keep, "place": sim.PlaceAnew}))
+	p.report("world.evicted_work", choose(w.EvictedWork, &to.KeepWork, map[string]bool{"lost": false, "kept": true}))
 	var err error
 	to.Overheads, err = w.Overheads.samples()
-	p.say("world.overheads", err)
+	p.report("world.overheads", err)
 	to.Usage, err = w.Usage.sim()
-	p.say("world.usage", err)
+	p.report("world.usage", err)
 	to.Faults, err = w.Faults.sim()
-	p.say("world.faults", err)
+	p.report("world.faults", err)
 	to.Power, to.Switches, err = w.Power.sim()
-	p.say("world.power", err)
+	p.report("world.power", err)
 	to.Prices, err = parsePrices(w.NodePrices)
-	p.say("world.node_prices", err)
+	p.report("world.node_prices", err)
 	if p.Spec.Classes == "" {
 		p.Spec.Classes = p.Sources.classes()
 	}
 	p.config.Classes, err = class.Load(p.Spec.Classes)
-	p.say("classes", err)
+	p.report("classes", err)
 	p.tiers, err = parseTiers(w.Tiers)
-	p.say("world.tiers", err)
+	p.report("world.tiers", err)
 }
 
 // choose sets the value of that name.

@@ -32,7 +32,7 @@ func tagged(nodes, tasks int) *list {
 
 // Tasks arrive one a second and work for ten: on four nodes in two racks two at a time
 // may run, one a rack, and so 20 of them take 100 seconds; without the constraint 29.
-func TestRunObeysConstraints(t *testing.T) {
+func TestRunHonoursConstraints(t *testing.T) {
 	for _, tc := range []struct {
 		constrain bool
 		want      int

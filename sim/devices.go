@@ -39,12 +39,10 @@ func (b *nodes) needs(demand cluster.Vector) []need {
 	return list
 }
 
-// has is how many devices of the kind the node has, and up to where each is filled.
+// has is how many devices of the kind the node has, and up to where each is filled, if there is one.
 func (n *node) has(kind cluster.DeviceKind) (count int, limit int64) {
-	if count = int(n.capacity[kind.Kind] / kind.Size); count == 0 {
-		return 0, 0
-	}
-	return count, n.limit[kind.Kind] / int64(count)
+	count = int(n.capacity[kind.Kind] / kind.Size)
+	return count, n.limit[kind.Kind] / max(int64(count), 1)
 }
 
 // hold adds sign times the run's share to each of its devices.

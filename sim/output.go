@@ -108,7 +108,7 @@ func (w *output) decision(now cluster.Time, d *sched.Decision, t *task) {
 	l = append(l, ',')
 	l = appendField(l, t.job.user)
 	l = append(l, ',')
-	l = strconv.AppendUint(l, uint64(t.class), 10)
+	l = strconv.AppendUint(l, uint64(t.latency), 10)
 	l = append(l, ',')
 	l = strconv.AppendInt(l, int64(t.priority), 10)
 	takes := t.with(d.Grant)
@@ -144,7 +144,7 @@ func (w *output) end(t *task, how string, account cluster.Account, node string) 
 	l = strconv.AppendUint(l, uint64(t.index), 10)
 	l = append(l, ',')
 	l = appendField(l, t.job.user)
-	l = fmt.Appendf(l, ",%d,%d,%s,%s,%s,%d,%s,%s,%s,", t.class, t.priority,
+	l = fmt.Appendf(l, ",%d,%d,%s,%s,%s,%d,%s,%s,%s,", t.latency, t.priority,
 		seconds(account.Submitted), seconds(account.Since), how, t.runs,
 		seconds(account.Waiting), seconds(account.Overhead), seconds(account.Running))
 	l = appendField(l, node)

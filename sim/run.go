@@ -229,7 +229,7 @@ func (s *simulation) moment() error {
 	rounds := s.planner.core.Counts().Rounds
 	defer func() {
 		switch {
-		case s.replay.more || s.kernel.busy > 0 || s.switches.patient:
+		case s.replay.more || s.kernel.busy > 0 || s.switches.mayWake:
 			s.planner.futile = 0
 		case s.planner.core.Counts().Rounds > rounds:
 			s.planner.futile++

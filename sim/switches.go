@@ -26,7 +26,7 @@ type switches struct {
 	outbox *outbox
 
 	idle, waits cluster.Time // when the timers are that were set last
-	patient     bool         // somebody waits for whom another node may be woken yet
+	mayWake     bool         // somebody waits for whom another node may be woken yet
 }
 
 // begin gives the switches to a keeper, where nodes may be switched off.
@@ -72,7 +72,7 @@ func (w *switches) turn() {
 	for _, e := range orders.Coming {
 		w.outbox.emit(e)
 	}
-	w.patient = orders.Waits != cluster.Never
+	w.mayWake = orders.Waits != cluster.Never
 	w.ask(&w.idle, orders.Idle, nodesIdle)
 	w.ask(&w.waits, orders.Waits, nodesWanted)
 }

@@ -121,14 +121,14 @@ type task struct {
 
 // identity is who a task is to its trace.
 type identity struct {
-	index  uint32
-	name   string // empty: its job and index
-	class  uint8  // latency class of the trace
-	owner  string // empty: nobody says
-	pinned bool   // it belongs to its node
-	single bool   // nobody makes it again
-	gate   string // what keeps it from being placed; empty: nothing
-	others string // the scheduler that places it, if that is another
+	index   uint32
+	name    string // empty: its job and index
+	latency uint8  // the class that the trace names, 0 to 3; what it promises is a service class, and stands elsewhere
+	owner   string // empty: nobody says
+	pinned  bool   // it belongs to its node
+	single  bool   // nobody makes it again
+	gate    string // what keeps it from being placed; empty: nothing
+	others  string // the scheduler that places it, if that is another
 }
 
 // inUse reports whether somebody is on the node who does not belong to it.

@@ -87,18 +87,21 @@ func TestUsageParts(t *testing.T) {
 	if again := parts(u, 1, 0); !slices.EqualFunc(first, again, slices.Equal[cluster.Vector]) {
 		t.Errorf("measured %v, and again %v", first, again)
 	}
-	u.Noise = 100
-	exact, moved := first[0][0], 0
-	for _, v := range parts(u, 1, 0) {
-		if v[0] < exact*9/10-1 || v[0] > exact*11/10+1 {
-			t.Errorf("measured %d, want %d give or take a tenth", v[0], exact)
+	for _, noise := range []int{100, 1} { // thousandths
+		u.Noise = noise
+		exact, moved := first[0][0], 0
+		most := exact*int64(noise)/1000 + 1
+		for _, v := range parts(u, 1, 0) {
+			if v[0] < exact-most || v[0] > exact+most {
+				t.Errorf("measured %d, want %d give or take %d thousandths", v[0], exact, noise)
+			}
+			if v[0] != exact {
+				moved++
+			}
 		}
-		if v[0] != exact {
-			moved++
+		if moved == 0 {
+			t.Errorf("noise of %d thousandths moved nothing", noise)
 		}
-	}
-	if moved == 0 {
-		t.Error("noise moved nothing")
 	}
 }
 

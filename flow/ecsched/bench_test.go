@@ -38,26 +38,26 @@ func heartbeat(b *testing.B, o Options, nodes, requests int) {
 		b.Fatal(err)
 	}
 	var events []cluster.Event
-	say := func(e cluster.Event) { events = append(events, e) }
+	emit := func(e cluster.Event) { events = append(events, e) }
 	flush := func() {
 		if _, err := core.Observe(s.Now(), events, nil); err != nil {
 			b.Fatal(err)
 		}
 		events = events[:0]
 	}
-	say(cluster.JobSubmitted{Job: 0, Name: "load", Foreign: true})
-	say(cluster.JobSubmitted{Job: 1, Name: "new"})
+	emit(cluster.JobSubmitted{Job: 0, Name: "load", Foreign: true})
+	emit(cluster.JobSubmitted{Job: 1, Name: "new"})
 	for i := range nodes {
 		size := ec2(chance.IntN(19))
-		say(cluster.NodeAdded{Node: cluster.NodeID(i), Spec: cluster.NodeSpec{Name: fmt.Sprint(i), Capacity: size}})
+		emit(cluster.NodeAdded{Node: cluster.NodeID(i), Spec: cluster.NodeSpec{Name: fmt.Sprint(i), Capacity: size}})
 		shape := cluster.ShapeID(requests + i)
-		say(cluster.ShapeDefined{Shape: shape, Spec: cluster.Shape{Demand: cluster.Vector{size[0] / 2, size[1] / 2}}})
-		say(cluster.TaskSubmitted{Task: cluster.TaskID(requests + i), Seq: cluster.Seq(i + 1), Job: 0, Shape: shape})
-		say(cluster.TaskFound{Task: cluster.TaskID(requests + i), Seq: cluster.Seq(i + 1), Node: cluster.NodeID(i)})
+		emit(cluster.ShapeDefined{Shape: shape, Spec: cluster.Shape{Demand: cluster.Vector{size[0] / 2, size[1] / 2}}})
+		emit(cluster.TaskSubmitted{Task: cluster.TaskID(requests + i), Seq: cluster.Seq(i + 1), Job: 0, Shape: shape})
+		emit(cluster.TaskFound{Task: cluster.TaskID(requests + i), Seq: cluster.Seq(i + 1), Node: cluster.NodeID(i)})
 	}
 	for i := range requests {
 		demand := cluster.Vector{100 + chance.Int64N(2000), 100 + chance.Int64N(4000)}
-		say(cluster.ShapeDefined{Shape: cluster.ShapeID(i), Spec: cluster.Shape{Demand: demand}})
+		emit(cluster.ShapeDefined{Shape: cluster.ShapeID(i), Spec: cluster.Shape{Demand: demand}})
 	}
 	flush()
 	seq := cluster.Seq(nodes)
@@ -67,12 +67,12 @@ func heartbeat(b *testing.B, o Options, nodes, requests int) {
 		b.StopTimer()
 		for i := range requests {
 			if row := cluster.TaskID(i); seq > cluster.Seq(nodes) {
-				say(cluster.TaskEnded{Task: row, Seq: s.Task(row).Seq})
+				emit(cluster.TaskEnded{Task: row, Seq: s.Task(row).Seq})
 			}
 		}
 		for i := range requests {
 			seq++
-			say(cluster.TaskSubmitted{Task: cluster.TaskID(i), Seq: seq, Job: 1, Shape: cluster.ShapeID(i)})
+			emit(cluster.TaskSubmitted{Task: cluster.TaskID(i), Seq: seq, Job: 1, Shape: cluster.ShapeID(i)})
 		}
 		flush()
 		b.StartTimer()

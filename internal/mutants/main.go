@@ -46,6 +46,7 @@ func targets() []target {
 		// The language of its scenarios and what it is held to are a package of their own.
 		{name: "sched", beside: []string{"sched/schedtest"}, make: 20},
 		{name: "sched/book", make: 8},
+		{name: "sched/evict", make: 8},
 		{name: "sched/keeper", make: 8},
 		{name: "queue", make: 16},
 		{name: "fairlead", make: 16},

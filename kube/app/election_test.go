@@ -241,7 +241,7 @@ func TestWaitsForNothingAbsent(t *testing.T) {
 		go func() {
 			ended <- schedule(t.Context(), waits, &election{}, func(types []string) error { return fmt.Errorf("no %v", types) }, grace)
 		}()
-		time.Sleep(sayUnlisted + time.Second)
+		time.Sleep(reportUnlisted + time.Second)
 		select {
 		case err := <-ended:
 			if err == nil || err.Error() != "no [*v1.Pod]" {

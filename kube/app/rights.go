@@ -30,13 +30,13 @@ import (
 
 // honourRights does without the types that the role may not read. It is an error where pods would be placed, or evicted, that must not be.
 func (s *Served) honourRights(ctx context.Context, reviews authorizationclient.SelfSubjectAccessReviewInterface, c *config.SchedulerConfiguration) error {
-	obey, overrule := evicting(c)
+	hard, bestEffort := evicting(c)
 	if c.Shadow() {
 		s.WorkloadAccounts = false // which it does not write
 	}
-	asked := s.read(obey, overrule)
+	asked := s.read(hard, bestEffort)
 	if c.Shadow() { // nobody leaves
-		asked = slices.DeleteFunc(asked, func(r schema.GroupVersionResource) bool { return slices.Contains(podsLeaving(overrule), r) })
+		asked = slices.DeleteFunc(asked, func(r schema.GroupVersionResource) bool { return slices.Contains(podsLeaving(bestEffort), r) })
 	}
 	forbidden := missingRights(ctx, reviews, asked)
 	for _, r := range asked {
@@ -44,7 +44,7 @@ func (s *Served) honourRights(ctx context.Context, reviews authorizationclient.S
 		if _, lacks := s.Lacks[r]; why == "" || lacks { // with one of the devices' types all are lacking
 			continue
 		}
-		if err := s.unreadable(ctx, r, why, overrule); err != nil {
+		if err := s.unreadable(ctx, r, why, bestEffort); err != nil {
 			return err
 		}
 	}
@@ -52,9 +52,9 @@ func (s *Served) honourRights(ctx context.Context, reviews authorizationclient.S
 }
 
 // podsLeaving are what has pods leave: evictions, and where budgets are overruled, deleting them with a condition that says why.
-func podsLeaving(overrule string) (all []schema.GroupVersionResource) {
+func podsLeaving(bestEffort string) (all []schema.GroupVersionResource) {
 	all = append(all, corev1.SchemeGroupVersion.WithResource("pods/eviction"))
-	if overrule != "" {
+	if bestEffort != "" {
 		all = append(all, corev1.SchemeGroupVersion.WithResource("pods"), corev1.SchemeGroupVersion.WithResource("pods/status"))
 	}
 	return all
@@ -85,11 +85,11 @@ func verbsOf(r schema.GroupVersionResource) []string {
 }
 
 // read are the optional types that are read, as far as is known by now, and what has pods leave, if some profile's may.
-func (s *Served) read(obey, overrule string) []schema.GroupVersionResource {
+func (s *Served) read(hard, bestEffort string) []schema.GroupVersionResource {
 	all := slices.Concat(scheduler.Optional(resourcev1.SchemeGroupVersion.Group), scheduler.Optional(storagev1.SchemeGroupVersion.Group))
-	if obey+overrule != "" {
+	if hard+bestEffort != "" {
 		all = append(all, scheduler.Optional(policyv1.SchemeGroupVersion.Group)...)
-		all = append(all, podsLeaving(overrule)...)
+		all = append(all, podsLeaving(bestEffort)...)
 	}
 	if s.PodGroups {
 		all = append(all, podGroups())
@@ -119,15 +119,15 @@ func (s *Served) read(obey, overrule string) []schema.GroupVersionResource {
 const podsFixed = "pods stay as they are whose ServiceClass has sizes"
 
 // unreadable does without a type that the role may not read. Overrule is a profile that evicts whatever budgets say; empty if there is none.
-func (s *Served) unreadable(ctx context.Context, r schema.GroupVersionResource, why, overrule string) error {
+func (s *Served) unreadable(ctx context.Context, r schema.GroupVersionResource, why, bestEffort string) error {
 	switch {
 	case r == scheduler.Resizes():
 		s.Lacks[r] = why
-		say(ctx, why, podsFixed)
+		report(ctx, why, podsFixed)
 		return nil
 	case r == scheduler.Autoscalers():
 		s.Lacks[r] = why
-		say(ctx, why, "which pods a VerticalPodAutoscaler owns is seen by its annotations alone")
+		report(ctx, why, "which pods a VerticalPodAutoscaler owns is seen by its annotations alone")
 		return nil
 	case r.Group == corev1.GroupName:
 		return fmt.Errorf("%s; without it no pod leaves for another: allow it, or say evictions: {enabled: false} in each profile", why)
@@ -135,21 +135,21 @@ func (s *Served) unreadable(ctx context.Context, r schema.GroupVersionResource, 
 		return s.withoutDevices(ctx, why)
 	case r == podGroups():
 		s.PodGroups, s.CompositePodGroups, s.Lacks[r] = false, false, why
-		say(ctx, why, "pods with spec.schedulingGroup are held")
+		report(ctx, why, "pods with spec.schedulingGroup are held")
 		return withoutGroupClaims(ctx, why)
 	case r == compositePodGroups():
 		s.CompositePodGroups, s.Lacks[r] = false, why
-		say(ctx, why, "pods of groups that are parts of one are held")
+		report(ctx, why, "pods of groups that are parts of one are held")
 		return nil
-	case r.Group == policyv1.SchemeGroupVersion.Group && overrule == "":
+	case r.Group == policyv1.SchemeGroupVersion.Group && bestEffort == "":
 		s.Lacks[r] = why
-		say(ctx, why, "it is learnt by the Eviction API's refusals whom a budget keeps")
+		report(ctx, why, "it is learnt by the Eviction API's refusals whom a budget keeps")
 		return nil
 	case r.Group == policyv1.SchemeGroupVersion.Group:
-		return fmt.Errorf("%s; without it nobody would honour budgets for the profile %s (evictions.budgets: bestEffort): allow it, or say budgets: hard there", why, overrule)
+		return fmt.Errorf("%s; without it nobody would honour budgets for the profile %s (evictions.budgets: bestEffort): allow it, or say budgets: hard there", why, bestEffort)
 	case r == scheduler.WorkloadAccounts() || r == statusOfAccounts():
 		s.WorkloadAccounts = false
-		say(ctx, why, "how replicas have spent their time is forgotten with the leader, and with their workload")
+		report(ctx, why, "how replicas have spent their time is forgotten with the leader, and with their workload")
 		return nil
 	case r == scheduler.ServiceClasses():
 		return fmt.Errorf("%s; without it pods would be placed as if nothing was promised to them: allow it, or remove the definition of ServiceClasses", why)

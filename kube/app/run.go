@@ -22,8 +22,8 @@ import (
 	"fairlead.dev/fairlead/kube/scheduler"
 )
 
-// sayUnlisted is how often is said which types have not been listed.
-const sayUnlisted = 10 * time.Second
+// reportUnlisted is how often is said which types have not been listed.
+const reportUnlisted = 10 * time.Second
 
 // afterBinds is how much longer than a bind the scheduler may take to stop.
 const afterBinds = 5 * time.Second
@@ -69,7 +69,7 @@ func (o *options) run(ctx context.Context, c *config.SchedulerConfiguration, mak
 	options := scheduler.Options{
 		Client: client, Config: c, Metrics: counts, Clock: clock.RealClock{}, Identity: identity, Holds: elect.holds, Policies: o.policies, Programs: Solver,
 	}
-	if err := serves.Tell(&options, to); err != nil {
+	if err := serves.Apply(&options, to); err != nil {
 		return err
 	}
 	placer, err := makeScheduler(living, options)
@@ -110,7 +110,7 @@ func schedule(ctx context.Context, placer runner, elect *election, absent func(t
 	said := time.Now()
 	err := wait.PollUntilContextCancel(ctx, 100*time.Millisecond, true, func(context.Context) (bool, error) {
 		types := placer.Unlisted()
-		if len(types) > 0 && time.Since(said) >= sayUnlisted {
+		if len(types) > 0 && time.Since(said) >= reportUnlisted {
 			klog.FromContext(ctx).Info("Still waiting for lists; may the role list and watch these? (kube/deploy/rbac.yaml)", "types", types)
 			said = time.Now()
 			return false, absent(types)

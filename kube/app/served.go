@@ -64,8 +64,8 @@ type Served struct {
 	Lacks map[schema.GroupVersionResource]string
 }
 
-// Tell has a scheduler that reaches the API server in this way know of it.
-func (s *Served) Tell(o *scheduler.Options, to *rest.Config) error {
+// Apply sets what a scheduler that reaches the API server in this way may use.
+func (s *Served) Apply(o *scheduler.Options, to *rest.Config) error {
 	o.PodGroups, o.CompositePodGroups, o.Lacks = s.PodGroups, s.CompositePodGroups, s.Lacks
 	client, err := dynamic.NewForConfig(to)
 	if err != nil {
@@ -143,7 +143,7 @@ func (s *Served) volumes(ctx context.Context, server discovery.ServerResourcesIn
 	for _, r := range scheduler.Optional(of.Group) {
 		if !slices.Contains(served, r.Resource) {
 			s.Lacks[r] = absent(r)
-			say(ctx, absent(r), "pods with volumes are placed as if there were none of these")
+			report(ctx, absent(r), "pods with volumes are placed as if there were none of these")
 		}
 	}
 	return nil
@@ -151,8 +151,8 @@ func (s *Served) volumes(ctx context.Context, server discovery.ServerResourcesIn
 
 // budgets asks for PodDisruptionBudgets, where some profile's pods may be evicted. The Eviction API looks for them, and lets nobody go where there are none to be looked for.
 func (s *Served) budgets(ctx context.Context, server discovery.ServerResourcesInterface, c *config.SchedulerConfiguration) error {
-	obey, overrule := evicting(c)
-	if obey+overrule == "" {
+	hard, bestEffort := evicting(c)
+	if hard+bestEffort == "" {
 		return nil
 	}
 	of := policyv1.SchemeGroupVersion
@@ -163,28 +163,28 @@ func (s *Served) budgets(ctx context.Context, server discovery.ServerResourcesIn
 	for _, r := range scheduler.Optional(of.Group) {
 		switch {
 		case slices.Contains(served, r.Resource):
-		case obey != "":
-			return fmt.Errorf("%s, without which its Eviction API lets no pod go, and the profile %s asks that (evictions.budgets: hard); have the API server serve it, or say budgets: bestEffort there, or enabled: false", absent(r), obey)
+		case hard != "":
+			return fmt.Errorf("%s, without which its Eviction API lets no pod go, and the profile %s asks that (evictions.budgets: hard); have the API server serve it, or say budgets: bestEffort there, or enabled: false", absent(r), hard)
 		default:
 			s.Lacks[r] = absent(r)
-			say(ctx, absent(r), "no pod is kept by one, and none is moved, as the Eviction API lets nobody go")
+			report(ctx, absent(r), "no pod is kept by one, and none is moved, as the Eviction API lets nobody go")
 		}
 	}
 	return nil
 }
 
 // evicting names the first profile whose pods are evicted if their budgets let them, and the first whose pods are whatever budgets say; empty if there is none.
-func evicting(c *config.SchedulerConfiguration) (obey, overrule string) {
+func evicting(c *config.SchedulerConfiguration) (hard, bestEffort string) {
 	for _, p := range c.Profiles {
 		switch {
 		case !p.Evictions.Enabled:
 		case p.Evictions.Budgets == config.BestEffort:
-			overrule = cmp.Or(overrule, p.SchedulerName)
+			bestEffort = cmp.Or(bestEffort, p.SchedulerName)
 		default:
-			obey = cmp.Or(obey, p.SchedulerName)
+			hard = cmp.Or(hard, p.SchedulerName)
 		}
 	}
-	return obey, overrule
+	return hard, bestEffort
 }
 
 // extensions asks for the types that are no part of Kubernetes: pod groups of the coscheduling plugin, and the objects of our own.
@@ -199,7 +199,7 @@ func (s *Served) extensions(ctx context.Context, server discovery.ServerResource
 		}
 		*of.there = !known || slices.Contains(served, of.Resource)
 		if !*of.there && of.Group == v1alpha1.GroupVersion.Group {
-			say(ctx, absent(of.GroupVersionResource), "there are none (kubectl apply -f kube/deploy/api/)")
+			report(ctx, absent(of.GroupVersionResource), "there are none (kubectl apply -f kube/deploy/api/)")
 		}
 	}
 	s.PlacementConstraints = true
@@ -210,7 +210,7 @@ func (s *Served) extensions(ctx context.Context, server discovery.ServerResource
 		}
 		if known && !slices.Contains(served, of.Resource) {
 			s.PlacementConstraints = false
-			say(ctx, absent(of), "constraints count for nobody (kubectl apply -f kube/deploy/api/)")
+			report(ctx, absent(of), "constraints count for nobody (kubectl apply -f kube/deploy/api/)")
 		}
 	}
 	if !s.ServiceClasses {
@@ -222,7 +222,7 @@ func (s *Served) extensions(ctx context.Context, server discovery.ServerResource
 	}
 	if known && !slices.Contains(served, scheduler.Resizes().Resource) {
 		s.Lacks[scheduler.Resizes()] = absent(scheduler.Resizes()) + "; it is there by default since Kubernetes 1.33"
-		say(ctx, absent(scheduler.Resizes()), podsFixed)
+		report(ctx, absent(scheduler.Resizes()), podsFixed)
 	}
 	served, known, err = resourcesOf(ctx, askFor, server, scheduler.Autoscalers().GroupVersion().String())
 	if known && !slices.Contains(served, scheduler.Autoscalers().Resource) { // they are no part of Kubernetes, so that nobody is told that they are missing
@@ -236,14 +236,14 @@ func absent(r schema.GroupVersionResource) string {
 	return fmt.Sprintf("the API server served no %s of %s when fairlead-scheduler began", r.Resource, r.GroupVersion())
 }
 
-// say says in the log what is done without, and what becomes of that.
-func say(ctx context.Context, why, becomes string) {
+// report says in the log what is done without, and what becomes of that.
+func report(ctx context.Context, why, becomes string) {
 	klog.FromContext(ctx).Info("Does without an API", "why", why, "so", becomes)
 }
 
 // switchOff switches a feature gate of upstream's filters off, unless it is, and says why in any case.
 func switchOff(ctx context.Context, gate featuregate.Feature, why, becomes string) error {
-	say(ctx, why, becomes)
+	report(ctx, why, becomes)
 	if !utilfeature.DefaultFeatureGate.Enabled(gate) {
 		return nil
 	}

@@ -107,7 +107,7 @@ func TestAbsentAPIs(t *testing.T) {
 				t.Errorf("pod groups are read: %t, and there are those of %q", serves.PodGroups, serves.OlderPodGroups)
 			}
 			var told scheduler.Options
-			if err := serves.Tell(&told, &rest.Config{}); serves.Coscheduling != test.labels || (told.Coscheduling != nil) != test.labels || err != nil {
+			if err := serves.Apply(&told, &rest.Config{}); serves.Coscheduling != test.labels || (told.Coscheduling != nil) != test.labels || err != nil {
 				t.Errorf("groups of the coscheduling plugin are read: %t, by %v (%v)", serves.Coscheduling, told.Coscheduling, err)
 			}
 			if (told.Workloads != nil) != (test.older == "1.35") {

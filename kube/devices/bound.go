@@ -119,14 +119,14 @@ func (s *bounds) drawing(kind int) (needs int64, claims []int) {
 
 // matchDevices gives each open request as many devices as it takes at least, whatever the claims' constraints are.
 func (s *bounds) matchDevices() (Conflict, bool) {
-	type seat struct{ u, c, r int }
-	var seats []seat
+	type opening struct{ u, c, r int } // one device that a request is open for
+	var openings []opening
 	for u := range s.units {
 		for _, c := range s.units[u].claims {
 			for r, open := range s.claims[c].open {
 				for range s.least(c, r) {
 					if open {
-						seats = append(seats, seat{u, c, r})
+						openings = append(openings, opening{u, c, r})
 					}
 				}
 			}
@@ -134,12 +134,12 @@ func (s *bounds) matchDevices() (Conflict, bool) {
 	}
 	m := matching{
 		edges: func(left int, visit func(int) bool) {
-			s.each(seats[left].u, seats[left].c, seats[left].r, func(o *Option, _, _ int) bool { return visit(o.Device) })
+			s.each(openings[left].u, openings[left].c, openings[left].r, func(o *Option, _, _ int) bool { return visit(o.Device) })
 		},
-		holds: func(device int) int { return s.shares(device, len(seats)) },
+		holds: func(device int) int { return s.shares(device, len(openings)) },
 		owner: make([][]int, len(s.p.Devices)), seen: make([]int, len(s.p.Devices)),
 	}
-	return m.all(len(seats), OfDevices, func(seat int) []int { return []int{seats[seat].c} })
+	return m.all(len(openings), OfDevices, func(left int) []int { return []int{openings[left].c} })
 }
 
 // shares is how many more requests may have the device, most at most.

@@ -76,7 +76,7 @@ func (c *cluster) start(s settings) *fairlead {
 	if s.workloads {
 		serves.OlderPodGroups = "1.35"
 	}
-	c.must(serves.Tell(&options, to))
+	c.must(serves.Apply(&options, to))
 	made, err := scheduler.New(living, options)
 	c.must(err)
 	made.Start(living)

@@ -42,7 +42,7 @@ func TestChartOnKubelet(t *testing.T) {
 	startTwoNodes(t, bed, archive)
 	c := newCluster(t, bed)
 	helm := c.helm()
-	defer c.sayHowSchedulersEnded()
+	defer c.reportHowSchedulersEnded()
 	c.must(bed.StartKubeScheduler(t.Context(), 50))
 
 	// There is no network but the node's, and nobody who would forward what goes to the service of the API server.
@@ -245,8 +245,8 @@ func (c *cluster) schedulerPods() (pods []v1.Pod) {
 	return pods
 }
 
-// sayHowSchedulersEnded tells, of a test that has failed, what the containers of the release said last.
-func (c *cluster) sayHowSchedulersEnded() {
+// reportHowSchedulersEnded tells, of a test that has failed, what the containers of the release said last.
+func (c *cluster) reportHowSchedulersEnded() {
 	if !c.t.Failed() {
 		return
 	}

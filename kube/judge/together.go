@@ -75,7 +75,7 @@ func Together(j *Judge, members []Member, s Search) *Joint {
 		if err := devices.Check(&p.problem, a.Nodes, a.Grants); err != nil {
 			panic(fmt.Sprintf("judge: an assignment of devices is wrong: %v", err))
 		}
-		p.tell(joint, &a)
+		p.report(joint, &a)
 	}
 	return joint
 }
@@ -347,7 +347,7 @@ func (p *poser) constraint(claim *resourceapi.ResourceClaim, c *resourceapi.Devi
 }
 
 // tell says by member what was found.
-func (p *poser) tell(joint *Joint, a *devices.Answer) {
+func (p *poser) report(joint *Joint, a *devices.Answer) {
 	for i, pod := range p.problem.Pods {
 		choice := &Choice{devices: sets.New[structured.DeviceID]()}
 		for _, c := range pod.Claims {

@@ -182,41 +182,41 @@ func TestDashboardProblems(t *testing.T) {
 
 // problems says what is wrong with it.
 func (d *dashboard) problems() (problems []string) {
-	say := func(format string, a ...any) { problems = append(problems, fmt.Sprintf(format, a...)) }
+	report := func(format string, a ...any) { problems = append(problems, fmt.Sprintf(format, a...)) }
 	if !regexp.MustCompile(`^[a-zA-Z0-9_-]{1,40}$`).MatchString(d.UID) {
-		say("%q is no uid", d.UID)
+		report("%q is no uid", d.UID)
 	}
 	if d.Title == "" || d.SchemaVersion < 36 { // from which data sources are objects
-		say("the title is %q, and the version of the schema %d", d.Title, d.SchemaVersion)
+		report("the title is %q, and the version of the schema %d", d.Title, d.SchemaVersion)
 	}
 	if moment := regexp.MustCompile(`^now(-\d+[smhdwMy])?$`); !moment.MatchString(d.Time.From) || !moment.MatchString(d.Time.To) {
-		say("the time is from %s to %s", d.Time.From, d.Time.To)
+		report("the time is from %s to %s", d.Time.From, d.Time.To)
 	}
 	variables := map[string]string{"__rate_interval": "", "__interval": "", "__range": ""} // Grafana's own, with their types
 	for i := range d.Templating.List {
 		v := &d.Templating.List[i]
 		if _, is := variables[v.Name]; is {
-			say("two variables are called %s", v.Name)
+			report("two variables are called %s", v.Name)
 		}
 		variables[v.Name] = v.Type
 		if v.Type == "query" && (v.Datasource == nil || v.Datasource.UID != "${datasource}") {
-			say("the variable %s does not ask the data source that is chosen", v.Name)
+			report("the variable %s does not ask the data source that is chosen", v.Name)
 		}
 	}
 	if variables["datasource"] != "datasource" {
-		say("nobody chooses the data source")
+		report("nobody chooses the data source")
 	}
 	for i := range d.Panels {
 		p := &d.Panels[i]
 		for j := range d.Panels[:i] {
 			if o := &d.Panels[j]; o.ID == p.ID {
-				say("two panels have the id %d", p.ID)
+				report("two panels have the id %d", p.ID)
 			} else if o.GridPos.meets(p.GridPos) {
-				say("the panels %d and %d stand on each other", o.ID, p.ID)
+				report("the panels %d and %d stand on each other", o.ID, p.ID)
 			}
 		}
 		for _, problem := range p.problems(variables) {
-			say("panel %d, %q: %s", p.ID, p.Title, problem)
+			report("panel %d, %q: %s", p.ID, p.Title, problem)
 		}
 	}
 	return problems
@@ -224,40 +224,40 @@ func (d *dashboard) problems() (problems []string) {
 
 // problems says what is wrong with a panel, where there are such variables.
 func (p *panel) problems(variables map[string]string) (problems []string) {
-	say := func(format string, a ...any) { problems = append(problems, fmt.Sprintf(format, a...)) }
+	report := func(format string, a ...any) { problems = append(problems, fmt.Sprintf(format, a...)) }
 	if g := p.GridPos; g.W < 1 || g.H < 1 || g.X < 0 || g.Y < 0 || g.X+g.W > 24 {
-		say("it is wider than the grid, or nowhere: %+v", g)
+		report("it is wider than the grid, or nowhere: %+v", g)
 	}
 	if p.ID < 1 || p.Title == "" {
-		say("it has no id, or no title")
+		report("it has no id, or no title")
 	}
 	if p.Type == "row" {
 		if len(p.Targets) > 0 || p.Collapsed == nil {
-			say("it is a row, and asks for something, or is neither open nor not")
+			report("it is a row, and asks for something, or is neither open nor not")
 		}
 		return problems
 	}
 	if !slices.Contains([]string{"timeseries", "stat", "gauge", "table", "heatmap", "barchart", "text"}, p.Type) {
-		say("Grafana has no panel %s", p.Type)
+		report("Grafana has no panel %s", p.Type)
 	}
 	if p.Description == "" || len(p.Targets) == 0 {
-		say("it says nothing, or shows nothing")
+		report("it says nothing, or shows nothing")
 	}
 	if p.Datasource == nil || *p.Datasource != (datasource{"prometheus", "${datasource}"}) {
-		say("it does not ask the data source that is chosen")
+		report("it does not ask the data source that is chosen")
 	}
 	if p.FieldConfig == nil || !slices.Contains([]string{"short", "none", "ops", "reqps", "s", "ms", "percentunit", "percent", "bytes", "decbytes"}, p.FieldConfig.Defaults.Unit) {
-		say("Grafana knows no unit %s", unitOf(p))
+		report("Grafana knows no unit %s", unitOf(p))
 	}
 	seen := map[string]bool{}
 	for _, target := range p.Targets {
 		if seen[target.RefID] || target.RefID == "" {
-			say("two targets are called %s, or one is not called anything", target.RefID)
+			report("two targets are called %s, or one is not called anything", target.RefID)
 		}
 		seen[target.RefID] = true
 		for _, match := range regexp.MustCompile(`\$\{?(\w+)`).FindAllStringSubmatch(target.Expr, -1) {
 			if _, is := variables[match[1]]; !is {
-				say("there is no variable %s", match[1])
+				report("there is no variable %s", match[1])
 			}
 		}
 	}

@@ -71,30 +71,30 @@ type query struct {
 func problemsOf(t *testing.T, expressions []string, known map[string][]string) (problems []string) {
 	t.Helper()
 	for i, q := range takenApart(t, expressions) {
-		say := func(problem string) { problems = append(problems, problem+"\n  in "+expressions[i]) }
+		report := func(problem string) { problems = append(problems, problem+"\n  in "+expressions[i]) }
 		if q.Error != "" {
-			say(q.Error)
+			report(q.Error)
 		}
 		var all []string // labels that something in it has
 		for _, s := range q.Series {
 			labels, is := known[s.Metric]
 			if !is {
-				say("there is no metric " + s.Metric)
+				report("there is no metric " + s.Metric)
 				continue
 			}
 			all = append(all, labels...)
 			for _, label := range s.Labels {
 				if !slices.Contains(labels, label) {
-					say(s.Metric + " has no label " + label)
+					report(s.Metric + " has no label " + label)
 				}
 			}
 			if !slices.Contains(s.Labels, "job") { // kube-scheduler has metrics of these names
-				say(s.Metric + " is not asked for by job")
+				report(s.Metric + " is not asked for by job")
 			}
 		}
 		for _, label := range q.By {
 			if len(all) > 0 && !slices.Contains(all, label) {
-				say("nothing there has the label " + label)
+				report("nothing there has the label " + label)
 			}
 		}
 	}

@@ -109,7 +109,7 @@ func finishBeside(ctx context.Context, s *Scheduler) {
 			s.aside.passed[uid] = true
 		}
 		s.epochs.beside.carryOut(func() { s.carryOut(ctx, decisions, f.began) })
-		f.tell(ctx, s, decisions)
+		f.report(ctx, s, decisions)
 	}
 }
 
@@ -120,8 +120,8 @@ func (b *besideRounds) carryOut(do func()) {
 	do()
 }
 
-// tell says by what the round's pods were placed, and how good that is, in metrics, and to those whose binds are on their way.
-func (f *besideRound) tell(ctx context.Context, s *Scheduler, decisions []sched.Decision) {
+// report says by what the round's pods were placed, and how good that is, in metrics, and to those whose binds are on their way.
+func (f *besideRound) report(ctx context.Context, s *Scheduler, decisions []sched.Decision) {
 	solved := f.round.Solved()
 	if solved.By == sched.NoMethod {
 		return // nobody was to be placed

@@ -207,7 +207,7 @@ func (b *binder) prepare(ctx context.Context, f *flight) (err error) {
 	said := false
 	defer func() {
 		if f.company != nil && !said { // a plugin panicked
-			f.company.say(errors.New("upstream's plugins panicked"))
+			f.company.prepared(errors.New("upstream's plugins panicked"))
 		}
 	}()
 	own, done := f.company.preparing(ctx)

@@ -20,7 +20,7 @@ type company struct {
 	isSettled bool
 	failed    error
 	ends      []context.CancelFunc // end the preparations for which nobody waits any more then
-	told      []func()             // how the binds of a company that failed ended
+	outcomes  []func()             // how the binds of a company that failed ended
 }
 
 func newCompany(pods int) *company {
@@ -46,7 +46,7 @@ func (c *company) agree(ctx context.Context, err error) error {
 	if c == nil {
 		return err
 	}
-	if first := c.say(err); first {
+	if first := c.prepared(err); first {
 		return err
 	}
 	select {
@@ -62,8 +62,8 @@ func (c *company) agree(ctx context.Context, err error) error {
 	return ctx.Err()
 }
 
-// say takes in how the preparation for one of the pods ended, and reports whether it is the first that has failed.
-func (c *company) say(err error) (first bool) {
+// prepared takes in how the preparation for one of the pods ended, and reports whether it is the first that has failed.
+func (c *company) prepared(err error) (first bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.lacks--
@@ -93,21 +93,21 @@ func (c *company) settle(err error) (fails bool) {
 	return err != nil
 }
 
-// together hands over how the bind of one of the pods ended. Where the company failed, nothing is heard of any pod until all that was set aside for each is
-// given back, and of all at once then: whoever is heard of first could else be decided for again while what the others hold still counts as theirs.
-func (c *company) together(tell func(), put func(func())) {
+// together hands over how the bind of one of the pods ended. Where the company failed, nothing is reported of any pod until all that was set aside for each is
+// given back, and of all at once then: whoever is reported first could else be decided for again while what the others hold still counts as theirs.
+func (c *company) together(outcome func(), put func(func())) {
 	if c == nil || !c.hasFailed() {
-		put(tell)
+		put(outcome)
 		return
 	}
 	c.mu.Lock()
-	c.told = append(c.told, tell)
-	all := c.told
+	c.outcomes = append(c.outcomes, outcome)
+	all := c.outcomes
 	c.mu.Unlock()
 	if len(all) == c.pods {
 		put(func() {
-			for _, tell := range all {
-				tell()
+			for _, outcome := range all {
+				outcome()
 			}
 		})
 	}

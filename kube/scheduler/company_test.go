@@ -17,7 +17,7 @@ func TestCompanyAgrees(t *testing.T) {
 	}{
 		{"all are prepared for", func(c *company) error { return c.agree(context.Background(), nil) }, nil},
 		{"one fails", func(c *company) error { return c.agree(context.Background(), failure) }, failure},
-		{"one panics", func(c *company) error { c.say(failure); return failure }, failure},
+		{"one panics", func(c *company) error { c.prepared(failure); return failure }, failure},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -51,12 +51,12 @@ func TestCompanyAgrees(t *testing.T) {
 	}
 }
 
-// Of a company that fails nothing is heard before the last has ended, and of one that was prepared for of each when it has.
-func TestCompanyIsHeardOfTogether(t *testing.T) {
+// Of a company that fails nothing is reported before the last has ended, and of one that was prepared for of each when it has.
+func TestCompanyIsReportedTogether(t *testing.T) {
 	for _, test := range []struct {
 		name string
 		err  error
-		want []int // how many have been heard of when the first, second and third have ended
+		want []int // how many have been reported when the first, second and third have ended
 	}{
 		{"prepared for", nil, []int{1, 2, 3}},
 		{"failed", errors.New("no disk"), []int{0, 0, 3}},
@@ -64,12 +64,12 @@ func TestCompanyIsHeardOfTogether(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			c := newCompany(3)
 			for range 3 {
-				c.say(test.err)
+				c.prepared(test.err)
 			}
-			heard := 0
+			reported := 0
 			for i, want := range test.want {
-				if c.together(func() { heard++ }, func(put func()) { put() }); heard != want {
-					t.Errorf("%d are heard of when %d have ended, want %d", heard, i+1, want)
+				if c.together(func() { reported++ }, func(put func()) { put() }); reported != want {
+					t.Errorf("%d are reported when %d have ended, want %d", reported, i+1, want)
 				}
 			}
 		})

@@ -159,7 +159,7 @@ func (b *binder) sendAway(ctx context.Context, d *departure) error {
 		b.s.Metrics.Binds.Wrote("pods/eviction", "create", outcome(err))
 		return err
 	}
-	if err := b.sayDisrupted(request, d); err != nil {
+	if err := b.reportDisrupted(request, d); err != nil {
 		return err
 	}
 	if err := b.fence(ctx); err != nil {
@@ -170,8 +170,8 @@ func (b *binder) sendAway(ctx context.Context, d *departure) error {
 	return err
 }
 
-// sayDisrupted writes on the pod why it is about to be deleted, in kube-scheduler's words, by which owners tell that from a failure.
-func (b *binder) sayDisrupted(ctx context.Context, d *departure) error {
+// reportDisrupted writes on the pod why it is about to be deleted, in kube-scheduler's words, by which owners tell that from a failure.
+func (b *binder) reportDisrupted(ctx context.Context, d *departure) error {
 	patch, err := json.Marshal(map[string]any{
 		"metadata": map[string]any{"uid": d.object.UID},
 		"status": map[string]any{"conditions": []v1.PodCondition{{

@@ -190,7 +190,7 @@ func (e *explainer) report(s *Scheduler, p *world.Pod, c condition, x explanatio
 	s.recorders[profile].failed(p.Object(), x.message)
 	c.pod, c.message = p.Object(), x.message
 	e.writer.put(c)
-	e.tellGroup(s, p, x.message)
+	e.reportGroup(s, p, x.message)
 }
 
 // refused reports a pod that upstream's filters refuse again and again after

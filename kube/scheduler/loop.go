@@ -94,7 +94,7 @@ func (s *Scheduler) turn(ctx context.Context) (cluster.Time, error) {
 	more := s.explainer.work(s)
 	room := s.makeRoom() // what was decided has taken some
 	s.subject.handling(nil)
-	s.intake.constraints.tell()
+	s.intake.constraints.report()
 	wake = min(wake, s.world.Wake(), s.aside.wake(), s.explainer.wake(), s.intake.constraints.wake(), countClasses(s))
 	// Who is queued and has no room waits for the answer to a bind, which wakes the loop.
 	if more || s.world.Pending() || s.world.Pods().Queued() > 0 && room > 0 {
@@ -187,7 +187,7 @@ func (s *Scheduler) carryOut(ctx context.Context, decisions []sched.Decision, be
 			continue
 		}
 		s.binder.bind(ctx, p, nil)
-		s.explainer.tellGroup(s, p, "")
+		s.explainer.reportGroup(s, p, "")
 		sent = append(sent, p)
 	}
 	sent = append(sent, s.bindGangs(ctx, &gangs)...)
@@ -198,6 +198,6 @@ func (s *Scheduler) carryOut(ctx context.Context, decisions []sched.Decision, be
 	s.Metrics.Evictions.WithoutPlacement(s.epochs.core.Counts().WithoutPlacement)
 	s.world.Exits().Storm().LeftForNobody(s.epochs.core.Counts().WithoutPlacement, s.now())
 	if notesOf(s) != nil && len(decisions) > 0 {
-		sayOut(ctx, s)
+		reportCarriedOut(ctx, s)
 	}
 }

@@ -141,8 +141,8 @@ func (c *placementConstraints) wake() cluster.Time {
 	return c.next
 }
 
-// tell has written how they stand, where that is new.
-func (c *placementConstraints) tell() {
+// report has written how they stand, where that is new.
+func (c *placementConstraints) report() {
 	if c == nil || c.s.now() < c.wake() || c.s.epochs.core == nil {
 		return
 	}

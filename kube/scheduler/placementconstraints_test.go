@@ -90,7 +90,7 @@ func bin(i int, cpu, memory int64) *v1.Pod {
 	return p
 }
 
-// Constraints are heeded as they come, change and go, without a restart, and say how they stand: for how many pods they do not hold, and since when.
+// Constraints are honoured as they come, change and go, without a restart, and say how they stand: for how many pods they do not hold, and since when.
 func TestPlacementConstraintsCount(t *testing.T) {
 	var client dynamic.Interface
 	inBubbleWith(t, constraining(&client), []runtime.Object{bigNode(0), bigNode(1), webPod(1), webPod(2), webPod(3)}, func(b *bubble) {

@@ -23,7 +23,7 @@ func (s *Scheduler) bindGangs(ctx context.Context, gangs *world.Gangs) []*world.
 	companies := companiesOf(send)
 	for _, p := range send {
 		s.binder.bind(ctx, p, companies[p.Gang()])
-		s.explainer.tellGroup(s, p, "")
+		s.explainer.reportGroup(s, p, "")
 	}
 	for _, p := range takeBack {
 		s.subject.handling(p.Object())
@@ -135,14 +135,14 @@ const (
 	invalidLayout      = "Invalid"
 )
 
-// tellGroup writes whether the pod's group has been placed, and those that it is a part of, where that is new; if not, in what words the pod waits.
-func (e *explainer) tellGroup(s *Scheduler, p *world.Pod, message string) {
+// reportGroup writes whether the pod's group has been placed, and those that it is a part of, where that is new; if not, in what words the pod waits.
+func (e *explainer) reportGroup(s *Scheduler, p *world.Pod, message string) {
 	g := p.Group()
 	if g == nil {
 		return
 	}
 	if g.Object != nil {
-		e.tell(&conditioned{g.Object, podGroupsResource, schedulingv1beta1.PodGroupInitiallyScheduled, g.Object.Status.Conditions}, g.Whole(), stand{reason: schedulingv1beta1.PodGroupReasonUnschedulable, message: message})
+		e.reportStanding(&conditioned{g.Object, podGroupsResource, schedulingv1beta1.PodGroupInitiallyScheduled, g.Object.Status.Conditions}, g.Whole(), stand{reason: schedulingv1beta1.PodGroupReasonUnschedulable, message: message})
 	}
 	for _, c := range g.Above() {
 		not := stand{reason: schedulingv1beta1.PodGroupReasonUnschedulable, message: message}
@@ -150,12 +150,12 @@ func (e *explainer) tellGroup(s *Scheduler, p *world.Pod, message string) {
 		if wrong != "" && message != "" {
 			not.reason = invalidLayout
 		}
-		e.tell(&conditioned{c.Object, compositesResource, compositeScheduled, c.Object.Status.Conditions}, wrong == "" && c.Whole(), not)
+		e.reportStanding(&conditioned{c.Object, compositesResource, compositeScheduled, c.Object.Status.Conditions}, wrong == "" && c.Whole(), not)
 	}
 }
 
-// tell writes whether a group has been placed, if that is new, or why it was not. Once it has been, that stays.
-func (e *explainer) tell(g *conditioned, scheduledNow bool, now stand) {
+// reportStanding writes whether a group has been placed, if that is new, or why it was not. Once it has been, that stays.
+func (e *explainer) reportStanding(g *conditioned, scheduledNow bool, now stand) {
 	if e.told[g.GetUID()].holds || meta.IsStatusConditionTrue(g.conditions, g.condition) {
 		return
 	}

@@ -48,9 +48,9 @@ func (e *errand) isCalledBack() bool { return e.state.Load() == calledBack }
 // the better. An API server that is near has as much to do with these.
 const cautious = 8
 
-// patient is how many binds of pods that a round beside the core has placed are sent at a time. They come many at once, after a second or some, and those
+// sentBeside is how many binds of pods that a round beside the core has placed are sent at a time. They come many at once, after a second or some, and those
 // of all other pods would have to wait in the API server until it is done with them.
-const patient = 2
+const sentBeside = 2
 
 // caution keeps the number of binds that are sent at a time low while that is called for, and of those that rounds beside the core have planned always.
 type caution struct {
@@ -59,7 +59,7 @@ type caution struct {
 }
 
 func newCaution() *caution {
-	return &caution{tokens: make(chan struct{}, cautious), beside: make(chan struct{}, patient)}
+	return &caution{tokens: make(chan struct{}, cautious), beside: make(chan struct{}, sentBeside)}
 }
 
 // take waits until one more bind may be sent. What it returns is to be called when the bind has its outcome.

@@ -216,7 +216,7 @@ func TestBindsBesideTheCoreAreFew(t *testing.T) {
 	ended, end := context.WithCancel(t.Context())
 	end()
 	var first func()
-	for i := range patient {
+	for i := range sentBeside {
 		done, err := c.take(t.Context(), true)
 		if err != nil {
 			t.Fatal(err)
@@ -226,7 +226,7 @@ func TestBindsBesideTheCoreAreFew(t *testing.T) {
 		}
 	}
 	if _, err := c.take(ended, true); err == nil {
-		t.Errorf("one more than %d may be sent", patient)
+		t.Errorf("one more than %d may be sent", sentBeside)
 	}
 	if _, err := c.take(t.Context(), false); err != nil {
 		t.Errorf("another one waits for them: %v", err)
@@ -247,7 +247,7 @@ func TestBindsBesideTheCoreLeaveRoom(t *testing.T) {
 		objects = append(objects, bin(i, 10, 10))
 	}
 	inBubbleWith(t, constraining(&client, few), objects, func(b *bubble) {
-		b.Config.BindWorkers = patient + 1
+		b.Config.BindWorkers = sentBeside + 1
 		gate := make(chan struct{})
 		var held atomic.Int64
 		b.api.bind = func(_ context.Context, pod string, _ int) error {
@@ -259,8 +259,8 @@ func TestBindsBesideTheCoreLeaveRoom(t *testing.T) {
 		}
 		b.run()
 		b.pass(5 * time.Second)
-		if n := b.binder.inFlight(); n != constrained || held.Load() != patient {
-			b.t.Fatalf("%d binds are under way, and %d of these sent; want %d and %d", n, held.Load(), constrained, patient)
+		if n := b.binder.inFlight(); n != constrained || held.Load() != sentBeside {
+			b.t.Fatalf("%d binds are under way, and %d of these sent; want %d and %d", n, held.Load(), constrained, sentBeside)
 		}
 		other := plainPod(100)
 		other.Labels = nil
@@ -272,8 +272,8 @@ func TestBindsBesideTheCoreLeaveRoom(t *testing.T) {
 		if n := b.binder.inFlight(); n != 0 {
 			b.t.Errorf("%d binds are under way, want none", n)
 		}
-		if binds, preparations := b.binder.room(); binds != congestion*(patient+1) || preparations != binds {
-			b.t.Errorf("there is room for %d and %d, want %d", binds, preparations, congestion*(patient+1))
+		if binds, preparations := b.binder.room(); binds != congestion*(sentBeside+1) || preparations != binds {
+			b.t.Errorf("there is room for %d and %d, want %d", binds, preparations, congestion*(sentBeside+1))
 		}
 	})
 }

@@ -101,7 +101,7 @@ func (b *binder) change(ctx context.Context, c *world.Change) error {
 	}
 	defer b.giveWorker()
 	for try := 1; ; try++ {
-		err := b.sayAndResize(ctx, c)
+		err := b.reportAndResize(ctx, c)
 		pause, busy := overloaded(err)
 		if err == nil || answered(err) && !busy || try == bindTries || !b.sleep(ctx, pause) {
 			return err
@@ -109,8 +109,8 @@ func (b *binder) change(ctx context.Context, c *world.Change) error {
 	}
 }
 
-// sayAndResize writes the pod's condition, unless that says the same already, and resizes the pod.
-func (b *binder) sayAndResize(ctx context.Context, c *world.Change) error {
+// reportAndResize writes the pod's condition, unless that says the same already, and resizes the pod.
+func (b *binder) reportAndResize(ctx context.Context, c *world.Change) error {
 	if !sizes.Said(c.Object, c.Says) {
 		says := c.Says
 		says.LastTransitionTime, says.ObservedGeneration = metav1.NewTime(b.s.Clock.Now()), c.Object.Generation

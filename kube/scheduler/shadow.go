@@ -187,8 +187,8 @@ func Shadow(ctx context.Context, s *Scheduler) (*shadow.Report, error) {
 // notesOf takes the decisions of a shadow; nil of a scheduler that carries them out.
 func notesOf(s *Scheduler) *world.Notes { return s.world.Binds().Notes() }
 
-// sayOut has a call on the core, and so the recording, say when decisions could have been carried out, which is when binds would be sent.
-func sayOut(ctx context.Context, s *Scheduler) {
+// reportCarriedOut has a call on the core, and so the recording, state when decisions could have been carried out, which is when binds would be sent.
+func reportCarriedOut(ctx context.Context, s *Scheduler) {
 	began := s.Clock.Now()
 	decisions, err := s.epochs.observe(s.now(), nil)
 	if err != nil {

@@ -273,7 +273,7 @@ func TestShadowSetsNothingAside(t *testing.T) {
 }
 
 // What the other scheduler nominates for a pod is not made ours.
-func TestShadowHeedsNoNominations(t *testing.T) {
+func TestShadowHonoursNoNominations(t *testing.T) {
 	inShadow(t, []runtime.Object{smallNode(0, 2), smallNode(1, 4)}, func(b *bubble) {
 		nominated := plain(1, 0, 2)
 		nominated.Status.NominatedNodeName = "node-1"

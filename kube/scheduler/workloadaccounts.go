@@ -294,7 +294,7 @@ func accountOf(s *Scheduler, standing *world.Standing, known map[string]cluster.
 		}
 		addReplica(s, status, r)
 	}
-	sayEnough(s, standing, known, status)
+	reportEnough(s, standing, known, status)
 	if most != nil {
 		status.Target = fmt.Sprint(most.Availability)
 	}
@@ -310,8 +310,8 @@ func accountOf(s *Scheduler, standing *world.Standing, known map[string]cluster.
 	return status
 }
 
-// sayEnough says whether the workload has as many pods at once as its class says, where that says more than one.
-func sayEnough(s *Scheduler, standing *world.Standing, known map[string]cluster.Class, status *v1alpha1.WorkloadAccountStatus) {
+// reportEnough says whether the workload has as many pods at once as its class says, where that says more than one.
+func reportEnough(s *Scheduler, standing *world.Standing, known map[string]cluster.Class, status *v1alpha1.WorkloadAccountStatus) {
 	var class cluster.Class
 	has := int32(0)
 	for i := range standing.Replicas[:standing.Live] {

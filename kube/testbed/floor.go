@@ -61,7 +61,7 @@ func Floor(ctx context.Context, client kubernetes.Interface, schedulerName strin
 					return err
 				}
 				if bound && events {
-					tell(ctx, client, schedulerName, pod, node)
+					writeEvent(ctx, client, schedulerName, pod, node)
 				}
 			}
 		})
@@ -96,8 +96,8 @@ func enqueuePending(ctx context.Context, client kubernetes.Interface, schedulerN
 	return nil
 }
 
-// tell writes that a pod was bound. Nobody waits for it, and nobody misses it.
-func tell(ctx context.Context, client kubernetes.Interface, schedulerName string, pod types.NamespacedName, node string) {
+// writeEvent writes that a pod was bound. Nobody waits for it, and nobody misses it.
+func writeEvent(ctx context.Context, client kubernetes.Interface, schedulerName string, pod types.NamespacedName, node string) {
 	_, _ = client.EventsV1().Events(pod.Namespace).Create(ctx, &eventsv1.Event{
 		ObjectMeta: metav1.ObjectMeta{Namespace: pod.Namespace, Name: pod.Name + ".bound"},
 		EventTime:  metav1.NowMicro(), ReportingController: schedulerName, ReportingInstance: schedulerName + "-floor",

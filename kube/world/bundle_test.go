@@ -59,7 +59,7 @@ func TestOwnNominationIsNoHint(t *testing.T) {
 	if phase := r.core.View().Task(p.Task()).Phase; p.Stage != Waiting || phase != cluster.Reserved {
 		t.Errorf("it is in stage %v and its task %v, want waiting with its room reserved", p.Stage, phase)
 	}
-	if r.turn(); len(p.exit.told) != 1 {
-		t.Errorf("%d leave for it, want 1", len(p.exit.told))
+	if r.turn(); len(p.exit.victims) != 1 {
+		t.Errorf("%d leave for it, want 1", len(p.exit.victims))
 	}
 }

@@ -208,13 +208,13 @@ func (of trial) run(t *rapid.T, b *bench) {
 	r.seePod(pod)
 	got := r.evicted(hard)
 	slices.SortStableFunc(got.victims, func(a, b *v1.Pod) int { return cmp.Compare(priority(a), priority(b)) })
-	say := func() string {
+	describe := func() string {
 		budgets := ""
 		for _, name := range sortedKeys(r.budgets) {
 			b := r.budgets[name]
 			budgets += fmt.Sprintf("budget %s of %q spares %d\n", name, b.Spec.Selector.MatchLabels["app"], b.Status.DisruptionsAllowed)
 		}
-		return fmt.Sprintf("ours   %s\nwanted %s\n%s%s", r.say(got), r.say(want), budgets, r.picture(r.world.Pod(pod.UID)))
+		return fmt.Sprintf("ours   %s\nwanted %s\n%s%s", r.words(got), r.words(want), budgets, r.picture(r.world.Pod(pod.UID)))
 	}
 	shared := r.sharesDisks()
 	switch {
@@ -229,15 +229,15 @@ func (of trial) run(t *rapid.T, b *bench) {
 		case shared:
 			met["missed, where pods share disks"]++
 		default:
-			t.Fatalf("nobody leaves, %s: %s\n%s", why, words(verdicts[want.node]), say())
+			t.Fatalf("nobody leaves, %s: %s\n%s", why, words(verdicts[want.node]), describe())
 		}
 	case r.world.rules.gaps > 0 && !r.takes(pod, got.node, got.victims):
 		met["in vain, for a rule of others by a key of which the core has no domains"]++
 	case !r.takes(pod, got.node, got.victims):
-		t.Fatalf("those leave, and upstream's filters still refuse the pod: %s", say())
+		t.Fatalf("those leave, and upstream's filters still refuse the pod: %s", describe())
 	default:
 		if on := r.begins(pod); on == "" || on != got.node && !shared { // what a pod has for its own once a victim has left is settled, and decided anew
-			t.Fatalf("those leave, and the pod comes to %q: %s", on, say())
+			t.Fatalf("those leave, and the pod comes to %q: %s", on, describe())
 		}
 		if !found {
 			met["found where upstream does not"]++
@@ -254,7 +254,7 @@ func (of trial) run(t *rapid.T, b *bench) {
 		case order > 0 && shared:
 			met["missed, where pods share disks"]++
 		case order > 0:
-			t.Fatalf("others leave: %s", say())
+			t.Fatalf("others leave: %s", describe())
 		case order < 0:
 			met["better"]++
 		default:
@@ -307,7 +307,7 @@ func (r *rig) begins(pod *v1.Pod) string {
 }
 
 // say names who leaves.
-func (r *rig) say(p plan) string {
+func (r *rig) words(p plan) string {
 	text := p.node + ":"
 	for _, pod := range p.victims {
 		text += fmt.Sprintf(" %s (priority %d)", pod.Name, priority(pod))

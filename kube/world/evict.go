@@ -160,7 +160,7 @@ type exit struct {
 	deleted        bool         // these count it among those that leave and were deleted
 	others         cluster.Time // when others were last told to leave for it; 0 is never
 	by             *Pod         // for which it leaves; nil if that is not known
-	told           []*Pod       // who were told to leave for it, of late
+	victims        []*Pod       // who have been asked to leave for it, of late
 	comesBy        uint64       // the bundle by which these were
 	fewest         sched.Fewest // what the policy has proven of that
 }
@@ -203,7 +203,7 @@ func (x *Exits) Evict(d sched.Decision) {
 		if by.exit.comesBy != d.Purpose.Bundle { // its first eviction
 			by.exit.comesBy, by.exit.fewest = d.Purpose.Bundle, d.Fewest
 		}
-		by.exit.told = append(slices.DeleteFunc(by.exit.told, func(o *Pod) bool { return !o.exit.leaving || o == p }), p)
+		by.exit.victims = append(slices.DeleteFunc(by.exit.victims, func(o *Pod) bool { return !o.exit.leaving || o == p }), p)
 	}
 	switch {
 	case p.exit.requested || p.object.DeletionTimestamp != nil: // on its way out already
@@ -320,7 +320,7 @@ func (x *Exits) hinges(e *budget, p *Pod) bool {
 		return false
 	}
 	keeps := func(by *Pod) bool {
-		return slices.ContainsFunc(by.exit.told, func(o *Pod) bool {
+		return slices.ContainsFunc(by.exit.victims, func(o *Pod) bool {
 			return o.exit.leaving && o.exit.by == by && o.exit.unspared() && o.object.DeletionTimestamp == nil
 		})
 	}

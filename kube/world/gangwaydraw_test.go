@@ -170,8 +170,8 @@ func (c *gangCase) compare(t *rapid.T) (met string) {
 	for second := range 40 {
 		c.now += cluster.Second
 		v := c.turn()
-		if v.told() != "" || len(v.refused)+len(v.takenBack) > 0 {
-			t.Logf("at %v: %s; %d refused, %d taken back", c.now, v.told(), len(v.refused), len(v.takenBack))
+		if v.outcome() != "" || len(v.refused)+len(v.takenBack) > 0 {
+			t.Logf("at %v: %s; %d refused, %d taken back", c.now, v.outcome(), len(v.refused), len(v.takenBack))
 			for _, f := range v.refused {
 				t.Logf("  %s on %s: %s", f.pod.object.Name, f.node, words(f.status))
 			}
@@ -200,11 +200,11 @@ func (c *gangCase) compare(t *rapid.T) (met string) {
 	got := strings.Join(sortedKeys(left), " ")
 	switch {
 	case got != strings.Join(want, " "):
-		t.Fatalf("%q leave, want %q\n%s", got, want, c.say())
+		t.Fatalf("%q leave, want %q\n%s", got, want, c.describe())
 	case possible && len(placed) != len(c.wants):
-		t.Fatalf("%v are placed once %q have left, of %d\n%s", sortedKeys(placed), got, len(c.wants), c.say())
+		t.Fatalf("%v are placed once %q have left, of %d\n%s", sortedKeys(placed), got, len(c.wants), c.describe())
 	case c.core.Counts().WithoutPlacement > 0:
-		t.Fatalf("%d left in vain\n%s", c.core.Counts().WithoutPlacement, c.say())
+		t.Fatalf("%d left in vain\n%s", c.core.Counts().WithoutPlacement, c.describe())
 	case !possible:
 		return "nobody leaves, as none would do"
 	case len(want) == 0:
@@ -286,7 +286,7 @@ func (c *gangCase) fits(gone map[string]bool) bool {
 }
 
 // say draws the cluster.
-func (c *gangCase) say() string {
+func (c *gangCase) describe() string {
 	text := fmt.Sprintf("nodes %v, a gang that wants %v\n", sortedKeys(c.nodes), c.wants)
 	for _, h := range c.holders {
 		text += fmt.Sprintf("%s on %s has %v, priority %d, kept by a budget %t\n", h.name, nodeName(h.node), h.devices, h.priority, h.kept)

@@ -139,10 +139,10 @@ func (h *history) actions() map[string]func(*rapid.T) {
 			h.newPlainPod(pick(t, "anti-affinity", "", "", " cpu=500m anti=app=web@host", " cpu=500m anti=app=web@zone"))
 		},
 		"new urgent pod": func(t *rapid.T) {
-			h.newPlainPod(fmt.Sprintf(" cpu=%d priority=%d", 1+number(t, 4, "cpu"), 10*number(t, 3, "urgency")))
+			h.newPlainPod(fmt.Sprintf(" cpu=%d priority=%d", 1+number(t, 4, "cpu"), 10*number(t, 3, "priority")))
 		},
 		"new urgent pod that shares the disk": func(t *rapid.T) { // for which who has it may leave
-			h.newPlainPod(fmt.Sprintf(" cpu=100m pd=shared priority=%d", 5*number(t, 3, "urgency")))
+			h.newPlainPod(fmt.Sprintf(" cpu=100m pd=shared priority=%d", 5*number(t, 3, "priority")))
 		},
 		"new pod that preempts nobody": func(*rapid.T) { h.newPlainPod(" cpu=1 priority=10 preempts=Never") },
 		"new web pod":                  func(t *rapid.T) { h.newPlainPod(" cpu=500m app=web port=80") },
@@ -204,7 +204,7 @@ func (h *history) actions() map[string]func(*rapid.T) {
 		"drivers":    func(t *rapid.T) { h.drawDrivers(t, h.anyNodeName()) },
 		"attachment": func(t *rapid.T) { h.drawAttachment(t) },
 		"storage":    func(t *rapid.T) { h.drawStorage(t) },
-		"told":       func(t *rapid.T) { h.tell(t) },
+		"told":       func(t *rapid.T) { h.emitObjects(t) },
 		"restart":    func(*rapid.T) { h.restart() },
 		"constraint": h.drawConstraint,
 		"node group": h.drawNodeGroup,
@@ -440,9 +440,9 @@ func (h *history) empty() {
 // would take. A node may be kept for who has waited longest, for ten minutes, so that it takes more time then.
 func (h *history) calm() {
 	const enough, most = 40, 150
-	h.tell(h.t)
+	h.emitObjects(h.t)
 	h.saying = saying{} // who has none beside it that it is to stand beside would wait for ever
-	if err := h.sayConstraints(); err != nil {
+	if err := h.reportConstraints(); err != nil {
 		h.tb.Fatal(err)
 	}
 	for _, uid := range slices.Sorted(maps.Keys(h.pods)) { // other schedulers give up

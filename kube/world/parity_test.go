@@ -66,7 +66,7 @@ func TestTheCoreMayChooseWhatUpstreamAdmits(t *testing.T) {
 			if often(t, 3, "storage changes") {
 				r.drawStorage(t)
 			}
-			r.tell(t)
+			r.emitObjects(t)
 			r.compare(drawPod(t, fmt.Sprintf("pod-%d", i)), met)
 		}
 	})

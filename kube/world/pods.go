@@ -219,7 +219,7 @@ func (w *World) reenter(p *Pod) {
 	w.pods.handling(p.object)
 	p.slot, p.query, p.offered = nil, nil, false
 	p.exit.leaving, p.exit.ending, p.exit.guards, p.exit.deleted = false, false, nil, false
-	p.exit.by, p.exit.told = nil, nil
+	p.exit.by, p.exit.victims = nil, nil
 	p.exit.forgetBundles()
 	stage, n := p.Stage, p.node
 	switch {

@@ -149,8 +149,8 @@ func (r *reputations) due(w *World) {
 	}
 }
 
-// tell says of how many nodes which reputation is learned.
-func (r *reputations) tell() string {
+// report says of how many nodes which reputation is learned.
+func (r *reputations) report() string {
 	low, average, high := class.Tiers()[0], class.Tiers()[1], class.Tiers()[2]
 	return fmt.Sprintf("by their failures of the last %d days %d nodes are %s, %d %s and %d %s", class.Remembered/cluster.Day, r.count[high], high, r.count[average], average, r.count[low], low)
 }

@@ -262,7 +262,7 @@ func (z *Sizes) renew(p *Pod) {
 		g.since = z.journal.now
 	}
 	if g.spec = seen; g.wants != before {
-		z.tell(p)
+		z.emit(p)
 	}
 }
 
@@ -295,8 +295,8 @@ func (z *Sizes) end(p *Pod) {
 
 func (z *Sizes) touch(p *Pod) { z.busy[p.object.UID] = p }
 
-// tell tells the core what the pod has, and between what it may choose.
-func (z *Sizes) tell(p *Pod) {
+// emit lets the core know what the pod has, and between what it may choose.
+func (z *Sizes) emit(p *Pod) {
 	has := p.granted()
 	if has == nil {
 		return
@@ -443,12 +443,12 @@ func (z *Sizes) due() {
 		case p.shrinks() != (sizes.Amount{}) && g.shrinking() == g.spec && g.asked == nil && g.since+shrinkLasts <= z.journal.now:
 			z.refuse(p, e.requests(e.taken), true, "its kubelet has not taken back what it has too much")
 			z.recount(p)
-			z.tell(p)
+			z.emit(p)
 		case g.asked == nil && g.growing() != g.spec && z.keptFrom(p):
 			z.refuse(p, e.within(g.shrinking()), true, "others on its node have not given up what they had too much")
 			g.lifts = true // its kubelet was not asked
 			z.recount(p)
-			z.tell(p)
+			z.emit(p)
 		}
 		if g.asked == nil && g.spec == g.wants && (!g.stands || !g.lifts) && p.shrinks() == (sizes.Amount{}) {
 			delete(z.busy, p.object.UID)
@@ -544,6 +544,6 @@ func (z *Sizes) Answered(c *Change, why string) {
 	if has := p.elastic.within(p.growth.spec); why != "" && has != p.growth.wants {
 		z.refuse(p, has, false, why)
 		z.recount(p)
-		z.tell(p)
+		z.emit(p)
 	}
 }

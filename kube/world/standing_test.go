@@ -32,7 +32,7 @@ func (r *rig) constrain(name, text string) error {
 	if r.saying.texts[name] = text; text == "" {
 		delete(r.saying.texts, name)
 	}
-	return r.sayConstraints()
+	return r.reportConstraints()
 }
 
 // divide has a node group have these sets, or not be there if there are none.
@@ -43,11 +43,11 @@ func (r *rig) divide(name string, sets map[string]string) error {
 	if r.saying.groups[name] = sets; len(sets) == 0 {
 		delete(r.saying.groups, name)
 	}
-	return r.sayConstraints()
+	return r.reportConstraints()
 }
 
-// sayConstraints reports all objects to the world. It is an error if one of them is refused, other than for a node group that is missing.
-func (r *rig) sayConstraints() error {
+// reportConstraints reports all objects to the world. It is an error if one of them is refused, other than for a node group that is missing.
+func (r *rig) reportConstraints() error {
 	o := &constraints.Objects{}
 	for _, name := range slices.Sorted(maps.Keys(r.saying.groups)) {
 		g := &v1alpha1.NodeGroup{ObjectMeta: metav1.ObjectMeta{Name: name}}

@@ -128,7 +128,7 @@ func (r *rig) drawStorage(t *rapid.T) {
 
 // hide lets the world not know of some claims, volumes and classes, as if it had yet to hear of them.
 func (r *rig) hide(t *rapid.T) {
-	for _, object := range r.told() {
+	for _, object := range r.objects() {
 		if often(t, 3, "late") {
 			VolumesOf(r.world).Lose(object)
 		}
@@ -136,8 +136,8 @@ func (r *rig) hide(t *rapid.T) {
 }
 
 // tell lets the world know of all claims, volumes and classes.
-func (r *rig) tell(t *rapid.T) {
-	objects := r.told()
+func (r *rig) emitObjects(t *rapid.T) {
+	objects := r.objects()
 	for len(objects) > 0 {
 		at := number(t, len(objects), "next")
 		VolumesOf(r.world).See(objects[at])
@@ -146,7 +146,7 @@ func (r *rig) tell(t *rapid.T) {
 }
 
 // told are the objects that do not change, in their order.
-func (r *rig) told() []runtime.Object {
+func (r *rig) objects() []runtime.Object {
 	return slices.DeleteFunc(slices.Clone(r.storage), func(o runtime.Object) bool { return r.store(o) != nil })
 }
 

@@ -47,7 +47,7 @@ func TierOf(w *World, p *Pod) string {
 	}
 	why := fmt.Sprintf("the tier of ServiceClass %s wants %s", w.slots.classes.rowOf(p).class.Name, p.tier)
 	if _, asks := p.tier[ReputationLabel]; asks && w.nodes.reputations.at != nil {
-		why += "; " + w.nodes.reputations.tell()
+		why += "; " + w.nodes.reputations.report()
 	}
 	return why
 }

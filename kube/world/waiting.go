@@ -51,8 +51,7 @@ func (l *waiting) sort(p *Pod) {
 	case err != nil:
 		l.hold(p, fmt.Sprintf("its affinity terms cannot be read: %v", err))
 	case len(p.object.Spec.SchedulingGates) > 0:
-		l.slots.take(p, l.shapes.known(p)) // policies learn what room will be wanted
-		l.hold(p, "")
+		l.slots.take(p, l.shapes.known(p)) // policies learn what room will be wanted; gates are never added, so it is Gated since it came
 	case mislabelled != "":
 		l.hold(p, mislabelled)
 	case l.slots.classes.torn(p) != "":

@@ -105,7 +105,7 @@ func (r *rig) write(t failer, claim *resourcev1.ResourceClaim) {
 }
 
 // told are the names of those who are asked to leave, and of the placed with their nodes.
-func (v *verdict) told() string {
+func (v *verdict) outcome() string {
 	var list []string
 	for _, p := range v.asked {
 		list = append(list, p.object.Name+" leaves")
@@ -130,7 +130,7 @@ func TestOthersLeaveForDevices(t *testing.T) {
 		r.now += cluster.Second
 		r.world.Advance(r.now)
 		v := r.turn()
-		if got := v.told(); got != want {
+		if got := v.outcome(); got != want {
 			t.Fatalf("at %v: %q, want %q; refused %v, high is %s", r.now, got, want, v.refused, high.Stage)
 		}
 	}
@@ -178,7 +178,7 @@ func (r *rig) run(seconds int, after func()) string {
 		r.now += cluster.Second
 		r.world.Advance(r.now)
 		v := r.turn()
-		if text := v.told(); text != "" {
+		if text := v.outcome(); text != "" {
 			told = append(told, text)
 		}
 		after()
@@ -262,7 +262,7 @@ func TestAsManyLeaveForDevicesAsHaveTo(t *testing.T) {
 	r.now += cluster.Second
 	r.world.Advance(r.now)
 	v := r.turn()
-	if got, want := v.told(), "low1 leaves, low2 leaves"; got != want {
+	if got, want := v.outcome(), "low1 leaves, low2 leaves"; got != want {
 		t.Errorf("%q, want %q", got, want)
 	}
 }
@@ -283,7 +283,7 @@ func TestNobodyLeavesForDevicesInVain(t *testing.T) {
 				r.now += 5 * cluster.Second
 				r.world.Advance(r.now)
 				v := r.turn()
-				if got := v.told(); got != "" {
+				if got := v.outcome(); got != "" {
 					t.Fatalf("%q, want nobody", got)
 				}
 			}

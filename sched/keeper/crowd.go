@@ -54,27 +54,27 @@ type want struct {
 	coming          cluster.Time // until when room is coming for all of them; Never: nobody was served
 }
 
-// seat is where a task waits; the zero value is that it does not.
-type seat struct {
+// position is where a task waits; the zero value is that it does not.
+type position struct {
 	in *crowd
 	waiter
 }
 
-// seat brings up to date whether and where a task waits.
-func (k *Keeper) seat(s *cluster.View, t cluster.TaskID) {
-	for len(k.seats) <= int(t) {
-		k.seats = append(k.seats, seat{})
+// update brings up to date whether and where a task waits.
+func (k *Keeper) update(s *cluster.View, t cluster.TaskID) {
+	for len(k.positions) <= int(t) {
+		k.positions = append(k.positions, position{})
 	}
-	was := k.seats[t]
-	is := seat{}
+	was := k.positions[t]
+	is := position{}
 	if waits(s, t) {
 		task := s.Task(t)
-		is = seat{k.crowdOf(s, task), waiter{task.Account.Since, task.Seq, t}}
+		is = position{k.crowdOf(s, task), waiter{task.Account.Since, task.Seq, t}}
 	}
 	if is == was {
 		return
 	}
-	k.seats[t] = is
+	k.positions[t] = is
 	if is.in != nil { // first, so that what is known of the crowd stays known
 		at, _ := slices.BinarySearchFunc(is.in.waiters, is.waiter, waiter.before)
 		is.in.waiters = slices.Insert(is.in.waiters, at, is.waiter)
@@ -85,7 +85,7 @@ func (k *Keeper) seat(s *cluster.View, t cluster.TaskID) {
 }
 
 // leave takes a task from its crowd.
-func (k *Keeper) leave(was seat) {
+func (k *Keeper) leave(was position) {
 	c := was.in
 	if at, _ := slices.BinarySearchFunc(c.waiters, was.waiter, waiter.before); at == 0 {
 		c.waiters = c.waiters[1:] // most often, and where thousands wait the others need not be moved up

@@ -68,19 +68,19 @@ type Orders struct {
 
 // Keeper decides. It is for one state.
 type Keeper struct {
-	rules   Rules
-	world   World
-	read    uint64         // position up to which the change log was read
-	since   []cluster.Time // by row of a node: from when on it has been empty and on; Never of others
-	empty   rows
-	off     rows
-	waking  rows
-	looked  []cluster.NodeID // those of the nodes that are off at which somebody looked in this call
-	ordered []cluster.NodeID // what the last orders were about
-	seats   []seat           // by row of a task
-	crowds  map[alike]*crowd
-	wants   map[cluster.ShapeID]*want
-	coming  []cluster.ShapeID // for which room was said to be coming, in order
+	rules     Rules
+	world     World
+	read      uint64         // position up to which the change log was read
+	since     []cluster.Time // by row of a node: from when on it has been empty and on; Never of others
+	empty     rows
+	off       rows
+	waking    rows
+	looked    []cluster.NodeID // those of the nodes that are off at which somebody looked in this call
+	ordered   []cluster.NodeID // what the last orders were about
+	positions []position       // by row of a task
+	crowds    map[alike]*crowd
+	wants     map[cluster.ShapeID]*want
+	coming    []cluster.ShapeID // for which room was said to be coming, in order
 }
 
 // New is a keeper of nodes.
@@ -134,7 +134,7 @@ func (k *Keeper) catchUp(s *cluster.View, now cluster.Time) {
 			k.look(s, n, now)
 		}
 		for t := range cluster.TaskID(s.TaskRows()) {
-			k.seat(s, t)
+			k.update(s, t)
 		}
 	}
 	for _, touch := range touches {
@@ -142,7 +142,7 @@ func (k *Keeper) catchUp(s *cluster.View, now cluster.Time) {
 		case cluster.Nodes:
 			k.look(s, cluster.NodeID(touch.Row), now)
 		case cluster.Tasks:
-			k.seat(s, cluster.TaskID(touch.Row))
+			k.update(s, cluster.TaskID(touch.Row))
 		default:
 		}
 	}

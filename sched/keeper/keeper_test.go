@@ -216,6 +216,36 @@ func TestRoomDoesNotComeForEver(t *testing.T) {
 	p.coming()
 }
 
+// TestWakesANodeForEachShape: of one job a node may hold one task, of whatever shape these are.
+func TestWakesANodeForEachShape(t *testing.T) {
+	p := newPark(t, keeper.Rules{OffAfter: minute}, 1, 1, 1)
+	p.after(0, nil, nil)
+	p.after(minute, nodes{0, 1, 2}, nil)
+	p.apply(cluster.JobSubmitted{Job: 0})
+	for task := range cluster.TaskID(2) {
+		shape := cluster.ShapeID(task) + 4
+		p.apply(cluster.ShapeDefined{Shape: shape, Spec: cluster.Shape{Demand: cluster.Vector{int64(task) + 1}, PerNode: 1}})
+		p.apply(cluster.TaskSubmitted{Task: task, Seq: cluster.Seq(task) + 1, Shape: shape})
+	}
+	p.after(0, nil, nodes{0, 1})
+}
+
+// TestWhoLeavesTheMiddleWaitsNoMore: of three who wait one in the middle ends, and nodes are woken for the two that are left.
+func TestWhoLeavesTheMiddleWaitsNoMore(t *testing.T) {
+	p := newPark(t, keeper.Rules{OffAfter: minute}, 1, 1, 1)
+	p.after(0, nil, nil)
+	p.after(minute, nodes{0, 1, 2}, nil)
+	for task := range cluster.TaskID(3) {
+		p.comes(task, 3)
+	}
+	p.after(0, nil, nodes{0, 1, 2})
+	p.apply(cluster.TaskEnded{Task: 1, Seq: 2})
+	for n := range p.standing {
+		p.standing[n] = keeper.Off // somebody else has switched them off
+	}
+	p.after(0, nil, nodes{0, 1})
+}
+
 // TestWhoIsOnlyShortOfOthersWakesNobody: a gang of which too few wait cannot be placed however many nodes are on, and keeps none on.
 func TestWhoIsOnlyShortOfOthersWakesNobody(t *testing.T) {
 	p := newPark(t, keeper.Rules{OffAfter: minute}, 1, 1)

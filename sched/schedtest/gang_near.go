@@ -61,36 +61,36 @@ type switches struct {
 func newSwitches(seed uint64) *switches {
 	rng := rand.New(rand.NewPCG(seed, 0x6a73))
 	w := &switches{tasks: 2 + rng.IntN(4)}
-	tell := func(e cluster.Event) { w.events = append(w.events, e) }
+	emit := func(e cluster.Event) { w.events = append(w.events, e) }
 	levels := []string{"leaf", "spine"}
 	rng.Shuffle(len(levels), func(i, j int) { levels[i], levels[j] = levels[j], levels[i] })
 	for i, level := range levels {
 		near := OneDomain("gang", level)
 		near.Hard, near.Weight = false, cluster.DefaultWeight
-		tell(cluster.ConstraintDefined{Constraint: cluster.ConstraintID(i), Spec: near})
+		emit(cluster.ConstraintDefined{Constraint: cluster.ConstraintID(i), Spec: near})
 	}
-	tell(cluster.ShapeDefined{Shape: 0, Spec: cluster.Shape{Demand: cluster.Vector{1}}})
-	tell(cluster.ShapeDefined{Shape: 1, Spec: cluster.Shape{Demand: cluster.Vector{1}, Tags: []string{"gang"}}})
-	tell(cluster.JobSubmitted{Job: 0, Name: "there"})
+	emit(cluster.ShapeDefined{Shape: 0, Spec: cluster.Shape{Demand: cluster.Vector{1}}})
+	emit(cluster.ShapeDefined{Shape: 1, Spec: cluster.Shape{Demand: cluster.Vector{1}, Tags: []string{"gang"}}})
+	emit(cluster.JobSubmitted{Job: 0, Name: "there"})
 	task := cluster.TaskID(0)
 	for n, at := range rng.Perm(4 + rng.IntN(9)) {
 		w.leaf, w.spine = append(w.leaf, at/2), append(w.spine, at/4)
 		size := 1 + rng.IntN(2)
-		tell(cluster.NodeAdded{Node: cluster.NodeID(n), Spec: cluster.NodeSpec{
+		emit(cluster.NodeAdded{Node: cluster.NodeID(n), Spec: cluster.NodeSpec{
 			Capacity: cluster.Vector{int64(size)},
 			Groups:   []cluster.Label{{Key: "leaf", Value: strconv.Itoa(at / 2)}, {Key: "spine", Value: strconv.Itoa(at / 4)}},
 		}})
 		for size > 0 && rng.IntN(2) == 0 {
-			tell(cluster.TaskSubmitted{Task: task, Seq: cluster.Seq(task)})
-			tell(cluster.TaskFound{Task: task, Seq: cluster.Seq(task), Node: cluster.NodeID(n)})
+			emit(cluster.TaskSubmitted{Task: task, Seq: cluster.Seq(task)})
+			emit(cluster.TaskFound{Task: task, Seq: cluster.Seq(task), Node: cluster.NodeID(n)})
 			task++
 			size--
 		}
 		w.free = append(w.free, size)
 	}
-	tell(cluster.JobSubmitted{Job: 1, Name: "gang", Gang: int32(w.tasks)})
+	emit(cluster.JobSubmitted{Job: 1, Name: "gang", Gang: int32(w.tasks)})
 	for range w.tasks {
-		tell(cluster.TaskSubmitted{Task: task, Seq: cluster.Seq(task), Job: 1, Shape: 1})
+		emit(cluster.TaskSubmitted{Task: task, Seq: cluster.Seq(task), Job: 1, Shape: 1})
 		task++
 	}
 	return w

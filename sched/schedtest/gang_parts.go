@@ -62,13 +62,13 @@ type partsWorld struct {
 func newPartsWorld(seed uint64) *partsWorld {
 	rng := rand.New(rand.NewPCG(seed, 0x6a72))
 	w := &partsWorld{zoned: seed%2 == 0}
-	tell := func(e cluster.Event) { w.events = append(w.events, e) }
+	emit := func(e cluster.Event) { w.events = append(w.events, e) }
 	parts := 2 + rng.IntN(2)
 	for p := range parts {
-		tell(cluster.ConstraintDefined{Constraint: cluster.ConstraintID(p), Spec: OneDomain("part"+strconv.Itoa(p), "rack")})
+		emit(cluster.ConstraintDefined{Constraint: cluster.ConstraintID(p), Spec: OneDomain("part"+strconv.Itoa(p), "rack")})
 	}
 	if w.zoned {
-		tell(cluster.ConstraintDefined{Constraint: cluster.ConstraintID(parts), Spec: OneDomain("gang", "zone")})
+		emit(cluster.ConstraintDefined{Constraint: cluster.ConstraintID(parts), Spec: OneDomain("gang", "zone")})
 	}
 	for n := range 2 + rng.IntN(5) {
 		rack, spec := []string{"a1", "a2", "b1", "b2", "b3", ""}[rng.IntN(6)], cluster.NodeSpec{Capacity: cluster.Vector{1 + rng.Int64N(6)}}
@@ -76,19 +76,19 @@ func newPartsWorld(seed uint64) *partsWorld {
 		if rack != "" {
 			spec.Groups = []cluster.Label{{Key: "rack", Value: rack}, {Key: "zone", Value: rack[:1]}}
 		}
-		tell(cluster.NodeAdded{Node: cluster.NodeID(n), Spec: spec})
+		emit(cluster.NodeAdded{Node: cluster.NodeID(n), Spec: spec})
 	}
 	demands := make([]int64, parts)
 	for p := range demands {
 		demands[p] = 1 + rng.Int64N(3)
-		tell(cluster.ShapeDefined{Shape: cluster.ShapeID(p), Spec: cluster.Shape{Demand: cluster.Vector{demands[p]}, Tags: []string{"gang", "part" + strconv.Itoa(p)}}})
+		emit(cluster.ShapeDefined{Shape: cluster.ShapeID(p), Spec: cluster.Shape{Demand: cluster.Vector{demands[p]}, Tags: []string{"gang", "part" + strconv.Itoa(p)}}})
 	}
 	tasks := parts + rng.IntN(3)
-	tell(cluster.JobSubmitted{Job: 0, Name: "gang", Gang: int32(tasks)})
+	emit(cluster.JobSubmitted{Job: 0, Name: "gang", Gang: int32(tasks)})
 	for i := range tasks {
 		p := i % parts
 		w.asks, w.part = append(w.asks, demands[p]), append(w.part, p)
-		tell(cluster.TaskSubmitted{Task: cluster.TaskID(i), Seq: cluster.Seq(i), Shape: cluster.ShapeID(p)})
+		emit(cluster.TaskSubmitted{Task: cluster.TaskID(i), Seq: cluster.Seq(i), Shape: cluster.ShapeID(p)})
 	}
 	return w
 }

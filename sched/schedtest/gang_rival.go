@@ -124,14 +124,14 @@ func OneDomain(tag, group string) cluster.Constraint {
 func newTinyWorld(seed uint64) *tinyWorld {
 	rng := rand.New(rand.NewPCG(seed, 0x6a6e))
 	w := &tinyWorld{}
-	tell := func(e cluster.Event) { w.events = append(w.events, e) }
-	tell(cluster.JobSubmitted{Job: 0, Name: "there"})
+	emit := func(e cluster.Event) { w.events = append(w.events, e) }
+	emit(cluster.JobSubmitted{Job: 0, Name: "there"})
 	vector := func(low, high int64) cluster.Vector {
 		return cluster.Vector{low + rng.Int64N(high-low+1), low + rng.Int64N(high-low+1)}
 	}
 	for n := range 1 + rng.IntN(4) {
 		w.free = append(w.free, vector(2, 8))
-		tell(cluster.NodeAdded{Node: cluster.NodeID(n), Spec: cluster.NodeSpec{Capacity: slices.Clone(w.free[n])}})
+		emit(cluster.NodeAdded{Node: cluster.NodeID(n), Spec: cluster.NodeSpec{Capacity: slices.Clone(w.free[n])}})
 	}
 	sets := make([][]bool, 2) // the first is of all nodes
 	for i := range sets {
@@ -143,34 +143,34 @@ func newTinyWorld(seed uint64) *tinyWorld {
 			}
 		}
 		if i > 0 {
-			tell(set)
+			emit(set)
 		}
 	}
 	task, shape := cluster.TaskID(0), cluster.ShapeID(0)
 	for n := range w.free { // somebody stands there
 		if rng.IntN(2) == 0 {
 			demand := vector(0, 2)
-			tell(cluster.ShapeDefined{Shape: shape, Spec: cluster.Shape{Demand: demand}})
-			tell(cluster.TaskSubmitted{Task: task, Seq: cluster.Seq(task), Shape: shape})
-			tell(cluster.TaskFound{Task: task, Seq: cluster.Seq(task), Node: cluster.NodeID(n)})
+			emit(cluster.ShapeDefined{Shape: shape, Spec: cluster.Shape{Demand: demand}})
+			emit(cluster.TaskSubmitted{Task: task, Seq: cluster.Seq(task), Shape: shape})
+			emit(cluster.TaskFound{Task: task, Seq: cluster.Seq(task), Node: cluster.NodeID(n)})
 			w.free[n] = cluster.Vector{w.free[n][0] - demand[0], w.free[n][1] - demand[1]}
 			task, shape = task+1, shape+1
 		}
 	}
 	tasks, shapes := 2+rng.IntN(4), 1+rng.IntN(3)
 	w.least = max(tasks-rng.IntN(2), 2)
-	tell(cluster.JobSubmitted{Job: tinyGang, Name: "gang", Gang: int32(w.least)})
+	emit(cluster.JobSubmitted{Job: tinyGang, Name: "gang", Gang: int32(w.least)})
 	first := shape
 	var demands []cluster.Vector
 	var eligible []int
 	for i := range shapes {
 		demands, eligible = append(demands, vector(1, 5)), append(eligible, max(rng.IntN(4)-2, 0))
-		tell(cluster.ShapeDefined{Shape: first + cluster.ShapeID(i), Spec: cluster.Shape{Demand: demands[i], Eligible: cluster.SetID(eligible[i])}})
+		emit(cluster.ShapeDefined{Shape: first + cluster.ShapeID(i), Spec: cluster.Shape{Demand: demands[i], Eligible: cluster.SetID(eligible[i])}})
 	}
 	for range tasks {
 		i := rng.IntN(shapes)
 		w.asks, w.may = append(w.asks, demands[i]), append(w.may, sets[eligible[i]])
-		tell(cluster.TaskSubmitted{Task: task, Seq: cluster.Seq(task), Job: tinyGang, Shape: first + cluster.ShapeID(i)})
+		emit(cluster.TaskSubmitted{Task: task, Seq: cluster.Seq(task), Job: tinyGang, Shape: first + cluster.ShapeID(i)})
 		task++
 	}
 	return w
