@@ -88,18 +88,18 @@ mcmf.auction: 49 131 solver state: bids on a contracted graph, which others solv
 mcmf/dimacs.minFile: 19 20 a parser: a scanner of lines, and what was read
 mcmf/mcmftest.netgen: 16 5 a network in the making, and the parameters it was asked for by
 queue.windowed: 18 17 a greedy, the parameters, and the window
-recording.wireEvent: 53 6 a parser: the fields of all events as they are written
+recording.wireEvent: 54 6 a parser: the fields of all events as they are written
 recording.wireLane: 20 3 a parser: the fields of a Lane as they are written
 report/page.view: 22 1 what the template shows: what stands in every page, how this one begins, and the rest
 sched.lane: 18 2 a Lane as it was given, and where it stands
 sched/evict.Search: 30 35 a search: the deficit, who is in the way, and what is guarded, each begun anew for a node or a shape
-sched/keeper.plan: 23 19 a Keeper, in one decision
+sched/keeper.plan: 24 21 a Keeper, in one decision
 sched/schedtest.story: 19 39 a test world: a method for each command of a scenario, and the names in it
 sched/schedtest.world: 31 78 a test world: plays nodes and tasks around a core, in a mode and by rules
 sim.measures: 16 6 all observers, and the list by which they are called
 sim.simulation: 16 19 the parts of a run, and its upkeep of nodes, a record
 sim.task: 39 8 a record: its methods read, and count what it used
-sim.tasks: 16 16 the book of tasks, and of their shapes, which is asked alone
+sim.tasks: 17 17 the book of tasks, and of their shapes, which is asked alone
 sim/trace.Description: 33 2 a record: its methods count into it
 sim/trace/kubernetes.Source: 19 32 a parser: a folder that was read, and objects that are only counted
 sim/trace/kubernetes.changer: 23 49 a Source with changes, and what they came to

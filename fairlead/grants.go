@@ -80,11 +80,17 @@ func (g *grants) tenants(s *cluster.View, n cluster.NodeID) []tenant {
 	for _, t := range s.TasksOn(n) {
 		task := s.Task(t)
 		shape := s.Shape(task.Shape)
-		if shape.Max != nil && g.users.own(t) && task.Node == n && (task.Phase == cluster.Running || task.Phase == cluster.Starting) {
+		if shape.Max != nil && g.users.own(t) && task.Node == n && runs(s, task) {
 			g.list = append(g.list, tenantOf(s, t))
 		}
 	}
 	return g.list
+}
+
+// runs reports whether the task runs, or begins to at once. Who has room now of a gang that is placed begins with those of it that wait for theirs, and until then is given no more.
+func runs(s *cluster.View, task *cluster.Task) bool {
+	waits := func(t cluster.TaskID) bool { return s.Task(t).Phase == cluster.Reserved }
+	return task.Phase == cluster.Running || task.Phase == cluster.Starting && !(cluster.IsGang(s, task.Job) && slices.ContainsFunc(cluster.GangTasks(s, task.Job), waits))
 }
 
 // tenantOf is a task with a range.
@@ -285,7 +291,7 @@ func (p *policy) growNew(t *sched.Trial, out *sched.Plan) {
 	g.came = g.came[:0]
 	for i := range out.Bundles() {
 		for _, a := range out.Bundle(i) {
-			if task := s.Task(a.Task); a.Kind == sched.Place && p.users.own(a.Task) && s.Shape(task.Shape).Max != nil && task.Phase == cluster.Starting && !p.claims.taken(task.Node) {
+			if task := s.Task(a.Task); a.Kind == sched.Place && p.users.own(a.Task) && s.Shape(task.Shape).Max != nil && runs(s, task) && !p.claims.taken(task.Node) {
 				g.came = append(g.came, a.Task)
 			}
 		}
