@@ -44,6 +44,12 @@ func olderFiles() map[int][]olderFile {
 			{name: "fairlead", calls: 765, decisions: 173},
 			{name: "quincy", calls: 726, decisions: 120},
 		},
+		9: {
+			{name: "kube", calls: 133, decisions: 57, wrong: 53},
+			{name: "random", calls: 125, decisions: 69, wrong: 53},
+			{name: "fairlead", calls: 765, decisions: 173},
+			{name: "quincy", calls: 726, decisions: 120},
+		},
 	}
 }
 
