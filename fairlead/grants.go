@@ -89,8 +89,10 @@ func (g *grants) tenants(s *cluster.View, n cluster.NodeID) []tenant {
 
 // runs reports whether the task runs, or begins to at once. Who has room now of a gang that is placed begins with those of it that wait for theirs, and until then is given no more.
 func runs(s *cluster.View, task *cluster.Task) bool {
-	waits := func(t cluster.TaskID) bool { return s.Task(t).Phase == cluster.Reserved }
-	return task.Phase == cluster.Running || task.Phase == cluster.Starting && !(cluster.IsGang(s, task.Job) && slices.ContainsFunc(cluster.GangTasks(s, task.Job), waits))
+	if task.Phase != cluster.Starting || !cluster.IsGang(s, task.Job) {
+		return task.Phase == cluster.Starting || task.Phase == cluster.Running
+	}
+	return !slices.ContainsFunc(cluster.GangTasks(s, task.Job), func(t cluster.TaskID) bool { return s.Task(t).Phase == cluster.Reserved })
 }
 
 // tenantOf is a task with a range.
