@@ -35,6 +35,9 @@ func TestOptimum(t *testing.T) {
 				solver = solvers[i]
 			}
 			t.Run(fmt.Sprintf("%d/%s/late=%t", score, solver, late), func(t *testing.T) {
+				if os.Getenv("FAIRLEAD_CASES") == "" && os.Getenv("FAIRLEAD_LONG") == "" && !testing.Short() {
+					t.Setenv("FAIRLEAD_CASES", "3") // in two worlds about as many gangs are placed as have to be
+				}
 				// Rounds of two lanes may run side by side.
 				var solves, contended, gangs atomic.Int64
 				schedtest.Conformance(t, func(uint64) sched.Policy {
