@@ -132,18 +132,21 @@ type (
 	// Its input is kept, not copied; a node that it names need not be there. Account
 	// is how it has spent its time up to now, of a task that another core has known;
 	// nil if it is new. Lasts is how long a run of it will work, by what the world knows
-	// or was told: Never if it does not end by itself, and 0 if nobody says.
+	// or was told: Never if it does not end by itself, and 0 if nobody says. Displaced says that
+	// it comes in place of a task whose run an eviction ends and that has yet to leave, as a controller's
+	// pod does on Kubernetes: that it comes is what came of the eviction.
 	TaskSubmitted struct {
-		Task     TaskID
-		Seq      Seq
-		Job      JobID
-		Shape    ShapeID
-		Class    ClassID
-		Priority int32
-		Gated    bool
-		Input    []Block
-		Account  *Account
-		Lasts    Time
+		Task      TaskID
+		Seq       Seq
+		Job       JobID
+		Shape     ShapeID
+		Class     ClassID
+		Priority  int32
+		Gated     bool
+		Input     []Block
+		Account   *Account
+		Lasts     Time
+		Displaced bool
 	}
 
 	// TaskUngated lets a gated task wait for a place.

@@ -5,7 +5,7 @@
 // A Recorder stands before a sched.Core, has its methods, and hands each call
 // to a Writer; whoever makes the calls otherwise hands them to Writer.Append. Replay feeds a recording to a fresh core and compares.
 //
-// # The format, version 10
+// # The format, version 11
 //
 // A recording is one or more files, each an epoch that stands for itself: a
 // new leader, a full file and a new set of resource kinds all begin with a
@@ -15,7 +15,7 @@
 //
 // The first line is the header. (Lines are broken here only to be shown.)
 //
-//	{"fairlead": "recording", "version": 10, "comment": "fairlead-scheduler in kube-system",
+//	{"fairlead": "recording", "version": 11, "comment": "fairlead-scheduler in kube-system",
 //	  "origin": "2026-11-21T13:45:20Z",
 //	  "kinds": [{"name": "cpu", "unit": "cores", "per_unit": 1000}],
 //	  "classes": [{"name": "gold", "importance": 1}],
@@ -95,7 +95,8 @@
 //	                 bytes and up to 3 nodes that hold it, [[67108864, 4, 9]]; account, of
 //	                 a task that another core knew: when it was submitted and first ran,
 //	                 how long it was waiting, starting or leaving, that since it first
-//	                 ran, and running; lasts, how long a run of it will work, where somebody says
+//	                 ran, and running; lasts, how long a run of it will work, where somebody says; displaced: it comes in
+//	                 place of a task that is yet to leave, as an eviction ends its run
 //	ungated, gated   task, seq
 //	reshaped         task, seq, shape, priority
 //	found            task, seq, node, devices, grant; of devices, a bit for each
@@ -128,7 +129,7 @@
 // # Versions
 //
 // Names that are not listed are errors. The version changes when a name is added, goes or
-// changes its meaning. Versions 2 to 9 are read, too:
+// changes its meaning. Versions 2 to 10 are read, too:
 //
 //	2       lacks usage, together and input
 //	2 to 3  lack won
@@ -141,4 +142,5 @@
 //	        migrations instead
 //	2 to 8  lack least_run of classes, due of jobs and lasts of tasks
 //	2 to 9  lack room
+//	2 to 10 lack displaced
 package recording

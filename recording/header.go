@@ -17,7 +17,7 @@ import (
 
 const (
 	format  = "recording"
-	version = 10
+	version = 11
 	oldest  = 2 // that is read: it has fewer names than this one
 )
 

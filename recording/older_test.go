@@ -50,6 +50,12 @@ func olderFiles() map[int][]olderFile {
 			{name: "fairlead", calls: 765, decisions: 173},
 			{name: "quincy", calls: 726, decisions: 120},
 		},
+		10: {
+			{name: "kube", calls: 130, decisions: 49, wrong: 46},
+			{name: "random", calls: 129, decisions: 55, wrong: 51},
+			{name: "fairlead", calls: 765, decisions: 173},
+			{name: "quincy", calls: 726, decisions: 120},
+		},
 	}
 }
 

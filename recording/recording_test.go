@@ -224,7 +224,7 @@ func TestCutAnywhere(t *testing.T) {
 func TestOlderVersions(t *testing.T) {
 	_, files := record(t, "kube", 1, 0)
 	for _, version := range []string{`"version":2`, `"version":3`, `"version":4`, `"version":5`, `"version":6`, `"version":7`, `"version":8`, `"version":9`} {
-		text := strings.Replace(unzip(t, read(t, files[0])), `"version":10`, version, 1)
+		text := strings.Replace(unzip(t, read(t, files[0])), `"version":11`, version, 1)
 		const now, before = `"options":{"tie_break":"random"}`, `"ties":"random"`
 		if !strings.Contains(text, now) {
 			t.Fatalf("no lane has %s", now)
@@ -239,13 +239,13 @@ func TestOlderVersions(t *testing.T) {
 
 // TestBadInput: what is wrong is said with file, line and what was expected.
 func TestBadInput(t *testing.T) {
-	const head = `{"fairlead":"recording","version":10,"kinds":[{"name":"cpu","per_unit":1}],"lanes":[{"name":"a","policy":"kube","seed":1,"ties":"fixed"}]}` + "\n"
+	const head = `{"fairlead":"recording","version":11,"kinds":[{"name":"cpu","per_unit":1}],"lanes":[{"name":"a","policy":"kube","seed":1,"ties":"fixed"}]}` + "\n"
 	for _, tc := range []struct{ text, want string }{
 		{"", "f:0: the file is empty"},
 		{"hello\n", "f:1: this is no recording"},
 		{`{"fairlead":"trace","version":1}` + "\n", "f:1: this is no recording"},
-		{strings.Replace(head, `"version":10`, `"version":1`, 1), "f:1: the recording has version 1, and this program reads versions 2 to 10"},
-		{strings.Replace(head, `"version":10`, `"version":11`, 1), "f:1: the recording has version 11, and this program reads versions 2 to 10"},
+		{strings.Replace(head, `"version":11`, `"version":1`, 1), "f:1: the recording has version 1, and this program reads versions 2 to 11"},
+		{strings.Replace(head, `"version":11`, `"version":12`, 1), "f:1: the recording has version 12, and this program reads versions 2 to 11"},
 		{strings.Replace(head, `"lanes"`, `"colour":1,"lanes"`, 1), `f:1: header: colour: unknown field; there are classes, comment, fairlead, kinds, lanes, origin, spec, version`},
 		{strings.Replace(head, `"per_unit"`, `"perunit"`, 1), `f:1: header: kinds[0].perunit: unknown field; did you mean per_unit?`},
 		{strings.Replace(head, `"seed"`, `"sede"`, 1), `f:1: header: lanes[0].sede: unknown field; did you mean seed?`},
@@ -253,7 +253,7 @@ func TestBadInput(t *testing.T) {
 		{strings.Replace(head, `"per_unit":1`, `"per_unit":0,"devices":true`, 1), "f:1: header: kind cpu comes in devices of 0, want at least 1"},
 		{strings.Replace(head, `{"name":"cpu","per_unit":1}`, strings.Repeat(`{"name":"a","per_unit":1,"devices":true},`, 64)+`{"name":"b","per_unit":1,"devices":true}`, 1), "f:1: header: 65 kinds come in devices"},
 		{strings.Replace(head, `"seed":1`, `"seed":1,"heartbeat":-5`, 1), "f:1: header: lane \"a\" has heartbeat -5"},
-		{strings.Replace(head, `"version":10`, `"version":10,"origin":"noon"`, 1), `f:1: header: origin "noon" is no time`},
+		{strings.Replace(head, `"version":11`, `"version":11,"origin":"noon"`, 1), `f:1: header: origin "noon" is no time`},
 		{strings.Replace(head, `"policy":"kube"`, `"policy":"cube"`, 1), `f: unknown policy "cube"`},
 		{head + "{\n", "f:2: unexpected EOF"},
 		{head + `{"call":"step"} {}` + "\n", "f:2: there is more behind"},

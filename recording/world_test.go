@@ -239,7 +239,7 @@ func (w *world) event() cluster.Event {
 	w.seq++
 	return cluster.TaskSubmitted{
 		Task: cluster.TaskID(w.row(20)), Seq: w.seq, Job: cluster.JobID(w.row(4)), Shape: shape,
-		Class: cluster.ClassID(w.row(2)), Priority: int32(w.row(5)) - 2, Gated: w.row(8) == 0, Input: w.input(), Lasts: cluster.Time(w.seq%3) * cluster.Minute,
+		Class: cluster.ClassID(w.row(2)), Priority: int32(w.row(5)) - 2, Gated: w.row(8) == 0, Input: w.input(), Lasts: cluster.Time(w.seq%3) * cluster.Minute, Displaced: w.seq%7 == 0,
 	}
 }
 

@@ -109,21 +109,26 @@ func (c *Core) Observe(now cluster.Time, in []cluster.Event, out []Decision) ([]
 	outside := false
 	c.state.Advance(now)
 	for _, e := range in {
+		idle := endsGated(&c.state.View, e)
 		err := c.state.Apply(now, e)
 		switch {
 		case err == nil:
 			if job, ok := e.(cluster.JobSubmitted); ok {
 				c.assign(job.Job)
 			}
-			switch e.(type) {
+			switch e := e.(type) {
 			case cluster.JobChanged: // fewer of it may do
 				c.markLanesDirty()
 			case cluster.SolverReady:
 				wakeBeside(c)
+			case cluster.TaskSubmitted:
+				if e.Displaced {
+					c.ledger.displace(e.Task, e.Seq)
+				}
 			default:
 			}
 			c.copies.update(c.state, e)
-			outside = outside || !outcome(&c.ledger, e)
+			outside = outside || !idle && !outcome(&c.ledger, e)
 		case errors.Is(err, cluster.ErrOrphan):
 			run := e.(cluster.TaskStarted)
 			c.counts.Orphans++
@@ -150,11 +155,13 @@ func (c *Core) Observe(now cluster.Time, in []cluster.Event, out []Decision) ([]
 
 // outcome reports whether the event is what came of a decision, or says nothing of
 // what there is room for. That whom an eviction lets wait is gated meanwhile, since it comes back as
-// another pod, is what came of that.
+// another pod, is what came of that, and so is the task of a pod that comes while the one before it is ending.
 func outcome(l *Ledger, e cluster.Event) bool {
 	switch e := e.(type) {
 	case cluster.TaskStarted, cluster.TaskLeft, cluster.BindRefused, cluster.EvictRefused, cluster.TaskProtected, cluster.TaskGuarded, cluster.BudgetChanged, cluster.UsageReported:
 		return true
+	case cluster.TaskSubmitted:
+		return e.Displaced
 	case cluster.TaskGated:
 		return l.displaced(e.Task, e.Seq)
 	case cluster.TaskUngated:
@@ -162,6 +169,12 @@ func outcome(l *Ledger, e cluster.Event) bool {
 	default: // comes from outside
 		return false
 	}
+}
+
+// endsGated reports whether the event is about to end a task that is gated: neither takes it room nor does it wait for some.
+func endsGated(s *cluster.View, e cluster.Event) bool {
+	ended, is := e.(cluster.TaskEnded)
+	return is && int64(ended.Task) < int64(s.TaskRows()) && s.Task(ended.Task).Phase == cluster.Gated
 }
 
 // assign gives the job to the first lane that owns it.

@@ -102,3 +102,37 @@ func TestWhomAnEvictionLetsWaitIsNoCause(t *testing.T) {
 	step(34*second, 0, cluster.TaskLeft{Task: 0, Attempt: 2}, cluster.TaskGated{Task: 0, Seq: 1}) // somebody has deleted it, and nobody waits
 	step(35*second, 1, cluster.TaskUngated{Task: 0, Seq: 1})
 }
+
+// TestWhoComesForAnotherIsNoCause: where pods take their time to end, the next one of their owner has a task of its own. It waits as whom an eviction lets wait, and that the task of the
+// one before it ends, once that one is gone, is no cause either.
+func TestWhoComesForAnotherIsNoCause(t *testing.T) {
+	const second = cluster.Second
+	for _, displaced := range []bool{true, false} {
+		s := cluster.NewState([]cluster.Kind{{Name: "cpu"}}, []cluster.Class{{Name: "all"}})
+		core, err := sched.New(s, sched.Lane{Name: "l", Policy: taker{}, When: sched.Trigger{Watchdog: 30 * second, IgnoreOutcomes: true}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		step := rounding(t, core, fmt.Sprintf("displaced %v", displaced))
+		outside := int64(1)
+		if displaced {
+			outside = 0
+		}
+		step(0, 1,
+			cluster.NodeAdded{Node: 0, Spec: cluster.NodeSpec{Name: "n", Capacity: cluster.Vector{1}}}, cluster.JobSubmitted{Job: 0},
+			cluster.ShapeDefined{Shape: 0, Spec: cluster.Shape{Demand: cluster.Vector{1}}}, cluster.TaskSubmitted{Task: 0, Seq: 1, Job: 0})
+		step(1*second, 0, cluster.TaskStarted{Task: 0, Attempt: 1, Node: 0})
+		step(2*second, 1, cluster.TaskSubmitted{Task: 1, Seq: 2, Job: 0})
+		step(3*second, 0, cluster.TaskSubmitted{Task: 2, Seq: 3, Job: 0, Gated: true, Displaced: displaced})
+		step(4*second, outside, cluster.TaskUngated{Task: 2, Seq: 3})
+		if !displaced {
+			continue
+		}
+		step(5*second, 0, cluster.TaskLeft{Task: 0, Attempt: 1}, cluster.TaskGated{Task: 0, Seq: 1}, cluster.TaskEnded{Task: 0, Seq: 1})
+		if w := core.Counts().WithoutPlacement; w != 0 {
+			t.Errorf("%d runs left without a placement", w)
+		}
+		step(6*second, 0, cluster.TaskStarted{Task: 1, Attempt: 1, Node: 0})
+		step(7*second, 1, cluster.TaskEnded{Task: 1, Seq: 2}) // who ran is gone, and there is room
+	}
+}

@@ -374,8 +374,11 @@ func (p *Pod) protection() cluster.TaskProtected {
 // seeEnding reports, once a run, that somebody else has deleted the pod, if
 // the core may count on the room of such pods.
 func (x *Exits) seeEnding(p *Pod) {
-	mayGo := x.of(p) != nil
-	if mayGo && p.Stage == Bound && p.object.DeletionTimestamp != nil && !p.exit.leaving && !p.exit.ending {
+	ending, mayGo := p.Stage == Bound && p.object.DeletionTimestamp != nil, x.of(p) != nil
+	if ending {
+		x.slots.ends(p)
+	}
+	if mayGo && ending && !p.exit.leaving && !p.exit.ending {
 		p.exit.ending = true
 		p.slot.workload.touch()
 		x.journal.emit(cluster.TaskLeaving{Task: p.slot.task, Attempt: p.attempt})

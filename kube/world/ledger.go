@@ -117,7 +117,7 @@ func (w *workload) touch() {
 
 // open takes in a slot of the pod that has no workload yet, if its class promises something.
 func (l *Ledger) open(p *Pod, promises bool) {
-	if !promises || !l.keeps() || !p.Ours || p.slot.workload != nil {
+	if !promises || !l.keeps() || !p.Ours || p.succeeded || p.slot.workload != nil {
 		return
 	}
 	w := l.of(WorkloadOf(p.object))
@@ -164,6 +164,27 @@ func (l *Ledger) close(of *slot) {
 			w.past = nil
 		}
 	}
+}
+
+// handOn takes the account from a slot whose replica goes on in another one, and returns it; nil if none is kept.
+func (l *Ledger) handOn(of *slot) *Spent {
+	if of.workload == nil {
+		return nil
+	}
+	spent := l.spent(of)
+	of.done = true
+	l.close(of)
+	return &spent
+}
+
+// remembers reports whether what the pod has spent is remembered, and yet to be taken in.
+func (l *Ledger) remembers(p *Pod) bool {
+	w := l.workloads[WorkloadOf(p.object)]
+	if w == nil {
+		return false
+	}
+	_, is := w.mine[p.object.UID]
+	return is
 }
 
 // keep keeps the account of a replica that nobody has any more. Of more than there may be the one that has run the most of its time goes, so that many replicas that do well are no way to be rid of one that did not.

@@ -72,6 +72,8 @@ type run struct {
 	counted     int32  // the priority as which it is counted on its node
 	attempt     uint32
 	begun       bool               // the core knows that the attempt runs
+	ending      *Workload          // among whose pods that are ending it is; nil if it is not
+	succeeded   bool               // it is ending, and another pod of its owner goes on from its account
 	reserved    *judge.Reservation // while assumed
 	// calledBack says that the bind was called back, which its outcome is about to say.
 	calledBack bool
@@ -194,6 +196,7 @@ func (w *World) LosePod(object *v1.Pod) {
 		w.pods.remove(p)
 		return
 	}
+	w.slots.endsNoMore(p)
 	onNode := p.node != nil
 	if p.exit.requested {
 		p.slot.preemptions++
@@ -211,13 +214,17 @@ func (w *World) LosePod(object *v1.Pod) {
 	if onNode {
 		w.placed.gone(p)
 	}
+	if p.succeeded {
+		w.slots.end(p.slot)
+		return
+	}
 	w.slots.vacate(p)
 }
 
 // reenter reports a pod to a new core.
 func (w *World) reenter(p *Pod) {
 	w.pods.handling(p.object)
-	p.slot, p.query, p.offered = nil, nil, false
+	p.slot, p.query, p.offered, p.ending = nil, nil, false, nil
 	p.exit.leaving, p.exit.ending, p.exit.guards, p.exit.deleted = false, false, nil, false
 	p.exit.by, p.exit.victims = nil, nil
 	p.exit.forgetBundles()

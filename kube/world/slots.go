@@ -16,7 +16,9 @@ import (
 // is the core's task: it outlives its pods, so that what a replica was promised
 // is accounted for across them. A pod that is gone, other than by finishing,
 // leaves its slot vacant; the owner's next pod takes it. A slot that stays
-// vacant for long was scaled away, and ends.
+// vacant for long was scaled away, and ends. A pod that comes while another of its
+// owner is ending, and still takes its room, has a slot of its own that goes on from that one's
+// account; the slot of the one that is ending ends with it.
 
 const vacancyLasts = 5 * cluster.Minute
 
@@ -73,6 +75,7 @@ type slots struct {
 	byTask   []*slot  // by task row
 	runs     []uint32 // by task row: how many runs the row has had
 	vacant   []vacancy
+	ending   map[Workload][]*Pod // on their nodes, and marked as deleted, from whose accounts no pod goes on yet; the longest so first
 	seq      cluster.Seq
 	// evictable says of a schedulerName whether its pods may be evicted, those of the system or others.
 	evictable func(schedulerName string, system bool) bool
@@ -85,7 +88,7 @@ type slots struct {
 // begin forgets all slots and their classes and shapes, for a new core.
 func (s *slots) begin() {
 	s.classes.ledger.suspend()
-	s.jobs, s.foreign, s.byTask, s.runs, s.vacant = map[jobKey]*job{}, [2]*job{}, nil, nil, nil
+	s.jobs, s.foreign, s.byTask, s.runs, s.vacant, s.ending = map[jobKey]*job{}, [2]*job{}, nil, nil, nil, map[Workload][]*Pod{}
 	s.taskRows, s.jobRows = cluster.Rows{}, cluster.Rows{}
 	s.classes.begin()
 	s.shapes.begin()
@@ -165,6 +168,7 @@ func stays(pod *v1.Pod) bool {
 func (s *slots) occupy(p *Pod, shape *shape) {
 	j := s.jobOf(p)
 	promised, _ := s.classes.promised(p)
+	isNew := p.class == ""
 	p.class = s.classes.rows[promised].class.Name
 	p.slot = j.claim(p, promised)
 	if p.slot != nil {
@@ -176,7 +180,8 @@ func (s *slots) occupy(p *Pod, shape *shape) {
 	}
 	shape.tasks++ // before another slot of it may end
 	s.vacateTwin(p, j, promised)
-	if p.past == nil {
+	displaced := isNew && s.succeed(p, promised)
+	if p.past == nil && !p.succeeded {
 		if spent := s.reclaim(p, p.class); spent != nil {
 			p.past, p.preemptions = &spent.Account, spent.Preemptions
 		}
@@ -197,6 +202,7 @@ func (s *slots) occupy(p *Pod, shape *shape) {
 	s.byTask[p.slot.task] = p.slot
 	s.journal.emit(cluster.TaskSubmitted{
 		Task: p.slot.task, Seq: p.slot.seq, Job: j.row, Shape: shape.row, Class: promised, Priority: p.slot.priority, Gated: true, Account: p.past,
+		Displaced: displaced,
 	})
 	p.past = nil
 }
@@ -213,6 +219,60 @@ func (s *slots) vacateTwin(p *Pod, j *job, promised cluster.ClassID) {
 		of.until = 0
 		s.end(of)
 	}
+}
+
+// ends takes in that a pod on its node is marked as deleted: it is there until its containers have ended, and its owner may make the next one at once. One of a StatefulSet
+// does not, as no name is there twice.
+func (s *slots) ends(p *Pod) {
+	owner := metav1.GetControllerOfNoCopy(p.object)
+	if !p.Ours || owner == nil || owner.Kind == "StatefulSet" || p.ending != nil || p.succeeded {
+		return
+	}
+	of := WorkloadOf(p.object)
+	p.ending = &of
+	s.ending[of] = append(s.ending[of], p)
+}
+
+// endsNoMore forgets that the pod is ending: it is gone, or another one goes on from its account.
+func (s *slots) endsNoMore(p *Pod) {
+	if p.ending == nil {
+		return
+	}
+	of := *p.ending
+	p.ending = nil
+	if s.ending[of] = slices.DeleteFunc(s.ending[of], func(other *Pod) bool { return other == p }); len(s.ending[of]) == 0 {
+		delete(s.ending, of)
+	}
+}
+
+// succeed lets a pod that is new go on from the account of the one of its workload and class that has been ending the longest, and reports whether that one leaves by a decision of
+// the core. A pod that is ending when it is first seen has no account that is known: another one may have gone on from it.
+func (s *slots) succeed(p *Pod, promised cluster.ClassID) (displaced bool) {
+	if p.past != nil || s.classes.ledger.remembers(p) {
+		return false
+	}
+	if p.object.DeletionTimestamp != nil {
+		p.succeeded = true
+		return false
+	}
+	if len(s.ending) == 0 || !p.Ours {
+		return false
+	}
+	ending := s.ending[WorkloadOf(p.object)]
+	at := slices.IndexFunc(ending, func(other *Pod) bool { return other.slot.class == promised })
+	if at < 0 {
+		return false
+	}
+	before := ending[at]
+	s.endsNoMore(before)
+	before.succeeded = true
+	if spent := s.classes.ledger.handOn(before.slot); spent != nil {
+		p.past, p.preemptions = &spent.Account, spent.Preemptions
+		if before.exit.requested {
+			p.preemptions++
+		}
+	}
+	return before.exit.leaving
 }
 
 // claim takes the vacant slot that the pod fills: of the same name if there is
