@@ -199,7 +199,7 @@ func (l *leftover) tooMany(s *cluster.View) (most int64) {
 			own.size = 0
 			for k, q := range s.Shape(own.shape).Demand {
 				if mix == k || mix == kinds {
-					own.size += min(cluster.Fraction(q, l.sum[k]), whole+1)
+					own.size += cluster.Fraction(q, l.sum[k]) // at most whole, as a node that counts holds one
 				}
 			}
 		}

@@ -190,6 +190,18 @@ func TestRoomComesForWhomNodesAreWoken(t *testing.T) {
 	p.coming()
 }
 
+// TestRoomComesByTheOrderOfShapes: whoever came first, as what is said is compared with what was.
+func TestRoomComesByTheOrderOfShapes(t *testing.T) {
+	p := newPark(t, keeper.Rules{OffAfter: minute}, 1, 1)
+	p.standing[0], p.standing[1] = keeper.Off, keeper.Off
+	p.comes(0, 3)
+	p.comes(1, 1)
+	p.after(0, nil, nodes{0, 1})
+	p.coming(3, 1)
+	p.after(1, nil, nil)
+	p.coming(3, 1)
+}
+
 // TestRoomDoesNotComeForEver: who waits for twice as long as is usual, as a constraint keeps him off, say, does so without regard for others then; and it says when to ask.
 func TestRoomDoesNotComeForEver(t *testing.T) {
 	p := newPark(t, keeper.Rules{OffAfter: minute, Keep: 1}, make([]int64, 9)...)
