@@ -79,7 +79,12 @@ func (s *State) taskUngated(e TaskUngated) error {
 	if task.Phase != Gated || task.Told == ToEnd {
 		return ErrStale
 	}
+	if e.Waited < 0 {
+		return fmt.Errorf("task row %d has waited for %v", e.Task, e.Waited)
+	}
 	s.setPhase(e.Task, Waiting)
+	a := &s.task[e.Task].Account
+	a.Waiting += min(e.Waited, s.now-a.Submitted-a.Age()) // of time that is counted already none is counted twice
 	s.noteTask(e.Task)
 	return nil
 }

@@ -149,10 +149,12 @@ type (
 		Displaced bool
 	}
 
-	// TaskUngated lets a gated task wait for a place.
+	// TaskUngated lets a gated task wait for a place. Waited is how long it has waited while it was
+	// gated, which its account counts: it was to run, and what there was of it was evicted and yet to be made anew.
 	TaskUngated struct {
-		Task TaskID
-		Seq  Seq
+		Task   TaskID
+		Seq    Seq
+		Waited Time
 	}
 
 	// TaskGated takes a task back that waits: it is not to be placed for now.

@@ -308,7 +308,11 @@ func (h *history) account(before Time) {
 		if t.Phase == Running && a.FirstRun == Never {
 			a.FirstRun = now
 		}
+		if h.waited.Seq == t.Seq {
+			a.Waiting += min(h.waited.Waited, now-a.Submitted-a.Age())
+		}
 	}
+	h.waited = TaskUngated{}
 }
 
 // checkAccounts compares every account with the brute-force one.

@@ -32,6 +32,7 @@ type history struct {
 	phase            []Phase          // of each task row before the step
 	seqs             []Seq            // of each task row before the step
 	spent            map[Seq]*Account // by brute force
+	waited           TaskUngated      // of the last step, as far as its time is not in that
 	pasts            map[Seq]*Account // of tasks that are not new
 	ran              map[string]int   // events that were accepted, by type
 	placed, promised int              // placements that were accepted, those that have to wait for room
@@ -392,6 +393,9 @@ func (h *history) apply() (string, error) {
 	switch {
 	case err == nil:
 		h.ran[fmt.Sprintf("%T", e)]++
+		if ungated, is := e.(TaskUngated); is {
+			h.waited = ungated
+		}
 	case errors.Is(err, ErrOrphan) && h.calm:
 		return what, errors.New("an orphan in a calm history")
 	case errors.Is(err, ErrOrphan):
@@ -510,7 +514,7 @@ func (h *history) taskEvent() Event {
 	}
 	switch {
 	case op < 10:
-		return TaskUngated{Task: t, Seq: seq}
+		return TaskUngated{Task: t, Seq: seq, Waited: Time(seq % 64)}
 	case op < 18:
 		return TaskGated{Task: t, Seq: seq}
 	case op < 34:

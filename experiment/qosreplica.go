@@ -75,6 +75,8 @@ type Replica struct {
 	First, Again []cluster.Time
 	// Leave is how long runs went on that were told to leave; each eviction draws one.
 	Leave []cluster.Time
+	// Kept is for how long of an eviction and the start after it a request had a place in the eyes of whoever counted, on average.
+	Kept cluster.Time
 	// Until is when the run ended.
 	Until cluster.Time
 }
@@ -109,15 +111,14 @@ func (r *Replica) Simulate(seed uint64) (Fared, error) {
 	return fared, nil
 }
 
-// availability is the share of its time that a request had a place. While a run leaves it has that, and an account
-// counts it with starts: of these it is as much as leaving takes on average.
+// availability is the share of its time that a request had a place. An account counts leaving and starting alike, and of these it had one for as long as Kept says.
 func (r *Replica) availability(a *cluster.Account) float64 {
 	if a.Age() == 0 {
 		return 1
 	}
 	had := float64(a.Running)
-	if leave := meanTime(r.Leave); leave > 0 {
-		had += float64(a.Restarting) * leave / (leave + meanTime(r.Again))
+	if took := meanTime(r.Leave) + meanTime(r.Again); took > 0 {
+		had += float64(a.Restarting) * float64(r.Kept) / took
 	}
 	return had / float64(a.Age())
 }

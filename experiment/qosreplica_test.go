@@ -75,7 +75,7 @@ func TestReplicaLater(t *testing.T) {
 func TestReplicaOfThoseWhoLeaveLate(t *testing.T) {
 	r := Replica{
 		Policy: "qos", Trigger: ignoringOutcomes(asStored), Classes: ValidationClasses(asStored, 1),
-		First: []cluster.Time{0}, Again: []cluster.Time{cluster.Second}, Leave: []cluster.Time{3 * cluster.Second}, Until: 1_000 * cluster.Second,
+		First: []cluster.Time{0}, Again: []cluster.Time{cluster.Second}, Leave: []cluster.Time{3 * cluster.Second}, Kept: 3 * cluster.Second, Until: 1_000 * cluster.Second,
 	}
 	for i := range 200 { // as many as there is room for
 		r.Requests, r.Arrivals = append(r.Requests, "bronze"), append(r.Arrivals, cluster.Time(i))

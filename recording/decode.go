@@ -56,7 +56,7 @@ type wireEvent struct {
 }
 
 // wireProtection is until when a run is not to be evicted, and why, which budgets guard it, and what a budget can spare; of a job, how its runs are, that it is a service, and how many
-// tasks are placed together or not at all; and of a shape, that nobody is for its tasks, where these would rather be, and usually can; and of a task, how long it lasts, and that it comes for another.
+// tasks are placed together or not at all; and of a shape, that nobody is for its tasks, where these would rather be, and usually can; and of a task, how long it lasts, that it comes for another, and how long it has waited.
 type wireProtection struct {
 	Until      cluster.Time `json:"until,omitempty"`
 	Reason     text         `json:"reason,omitempty"`
@@ -79,6 +79,7 @@ type wireProtection struct {
 
 	Lasts     cluster.Time `json:"lasts,omitempty"`
 	Displaced bool         `json:"displaced,omitempty"`
+	Waited    cluster.Time `json:"waited,omitempty"`
 }
 
 // wireLabel is a key and its value.
@@ -287,7 +288,7 @@ func (w *wireEvent) taskEvent() cluster.Event {
 			Class: cluster.ClassID(w.Class), Priority: w.Priority, Gated: w.Gated, Input: w.input(), Account: w.Account.account(), Lasts: w.Lasts, Displaced: w.Displaced,
 		}
 	case "ungated":
-		return cluster.TaskUngated{Task: task, Seq: cluster.Seq(*w.Seq)}
+		return cluster.TaskUngated{Task: task, Seq: cluster.Seq(*w.Seq), Waited: w.Waited}
 	case "gated":
 		return cluster.TaskGated{Task: task, Seq: cluster.Seq(*w.Seq)}
 	case "reshaped":

@@ -97,7 +97,8 @@
 //	                 how long it was waiting, starting or leaving, that since it first
 //	                 ran, and running; lasts, how long a run of it will work, where somebody says; displaced: it comes in
 //	                 place of a task that is yet to leave, as an eviction ends its run
-//	ungated, gated   task, seq
+//	ungated          task, seq, waited: for how long, while it was gated
+//	gated            task, seq
 //	reshaped         task, seq, shape, priority
 //	found            task, seq, node, devices, grant; of devices, a bit for each
 //	started          task, attempt, node, devices, grant
@@ -142,5 +143,5 @@
 //	        migrations instead
 //	2 to 8  lack least_run of classes, due of jobs and lasts of tasks
 //	2 to 9  lack room
-//	2 to 10 lack displaced
+//	2 to 10 lack displaced and waited
 package recording

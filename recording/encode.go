@@ -69,7 +69,7 @@ func (x *encoder) event(e cluster.Event) bool {
 func (x *encoder) taskEvent(e cluster.Event) bool {
 	switch e := e.(type) {
 	case cluster.TaskUngated:
-		x.open("ungated").task(e.Task, e.Seq)
+		x.open("ungated").task(e.Task, e.Seq).signed("waited", int64(e.Waited))
 	case cluster.TaskGated:
 		x.open("gated").task(e.Task, e.Seq)
 	case cluster.TaskReshaped:

@@ -62,6 +62,7 @@ func Samples() []cluster.Event {
 		cluster.TaskSubmitted{Lasts: cluster.Never},
 		cluster.TaskSubmitted{Lasts: -1},
 		cluster.TaskSubmitted{Displaced: true},
+		cluster.TaskUngated{Task: 7, Seq: 9, Waited: 3 * cluster.Second},
 		cluster.TaskSubmitted{Account: &cluster.Account{Submitted: -5, FirstRun: cluster.Never, Waiting: 7, Overhead: 1}},
 		cluster.TaskSubmitted{Account: &cluster.Account{Submitted: 1, FirstRun: 2, Waiting: 3, Overhead: 5, Restarting: 4, Running: 6}},
 		cluster.TaskUngated{Task: 5, Seq: 6},

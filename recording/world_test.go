@@ -268,7 +268,7 @@ func (w *world) taskEvent() cluster.Event {
 		}
 		return cluster.TaskProtected{Task: t, Attempt: task.Attempt, Until: w.now + cluster.Time(w.row(3))*cluster.Second, Reason: "a budget"}
 	case 0:
-		return cluster.TaskUngated{Task: t, Seq: task.Seq}
+		return cluster.TaskUngated{Task: t, Seq: task.Seq, Waited: cluster.Time(task.Seq%5) - 1}
 	case 1:
 		return cluster.TaskGated{Task: t, Seq: task.Seq}
 	case 2:

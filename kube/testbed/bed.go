@@ -24,6 +24,8 @@ type Options struct {
 	NodesAlone bool
 	// Tmpfs keeps etcd's data in memory, under /dev/shm.
 	Tmpfs bool
+	// Records has fairlead-scheduler record what it does; see Recording.
+	Records bool
 	// FeatureGates are, as --feature-gates has them, those of the API server, the controller manager and
 	// kube-scheduler that are not as upstream has them by default.
 	FeatureGates string

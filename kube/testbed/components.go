@@ -133,8 +133,13 @@ func ProfileOf(policy string) string {
 // the user Fairlead, who needs roles for that (see GrantRoles), and waits until it is ready. More arguments
 // follow those of the bed and win over them.
 func (b *Bed) StartFairlead(ctx context.Context, program, profile string, qps int, args ...string) error {
+	record := ""
+	if b.options.Records {
+		record = b.Recording()
+	}
 	text := fmt.Sprintf(`apiVersion: fairlead.dev/v1alpha1
 kind: SchedulerConfiguration
+record: {path: %q}
 clientConnection:
   kubeconfig: %q
   qps: %d
@@ -143,7 +148,7 @@ leaderElection:
   leaderElect: false
 profiles:
 - %s
-`, b.Kubeconfig(Fairlead), qps, qps, profile)
+`, record, b.Kubeconfig(Fairlead), qps, qps, profile)
 	file, err := b.writeConfig(FairleadName, text)
 	if err != nil {
 		return err
@@ -155,6 +160,9 @@ profiles:
 	}
 	return b.awaitReadyz(ctx, p, b.ports.fairlead)
 }
+
+// Recording is the folder of what fairlead-scheduler records, of a bed with Records; it is written to the end when the scheduler has been stopped.
+func (b *Bed) Recording() string { return b.path("recording") }
 
 // awaitReadyz waits until a component says that its caches are filled.
 func (b *Bed) awaitReadyz(ctx context.Context, p *process, port int) error {

@@ -68,13 +68,15 @@ type run struct {
 	// preemptions is how many pods of its slot were evicted before that.
 	preemptions int32
 	class       string // that its slot has; a pod on a node keeps it
-	node        *node  // Assumed and Bound
-	counted     int32  // the priority as which it is counted on its node
-	attempt     uint32
-	begun       bool               // the core knows that the attempt runs
-	ending      *Workload          // among whose pods that are ending it is; nil if it is not
-	succeeded   bool               // it is ending, and another pod of its owner goes on from its account
-	reserved    *judge.Reservation // while assumed
+	// waited is for how long its slot was vacant after an eviction, until the core has heard of that.
+	waited    cluster.Time
+	node      *node // Assumed and Bound
+	counted   int32 // the priority as which it is counted on its node
+	attempt   uint32
+	begun     bool               // the core knows that the attempt runs
+	ending    *Workload          // among whose pods that are ending it is; nil if it is not
+	succeeded bool               // it is ending, and another pod of its owner goes on from its account
+	reserved  *judge.Reservation // while assumed
 	// calledBack says that the bind was called back, which its outcome is about to say.
 	calledBack bool
 	noted      bool    // it was decided for, in a shadow, and is not decided for again
@@ -197,8 +199,8 @@ func (w *World) LosePod(object *v1.Pod) {
 		return
 	}
 	w.slots.endsNoMore(p)
-	onNode := p.node != nil
-	if p.exit.requested {
+	onNode, evicted := p.node != nil, p.exit.requested
+	if evicted {
 		p.slot.preemptions++
 	}
 	w.exits.departed(p)
@@ -218,7 +220,7 @@ func (w *World) LosePod(object *v1.Pod) {
 		w.slots.end(p.slot)
 		return
 	}
-	w.slots.vacate(p)
+	w.slots.vacate(p, evicted)
 }
 
 // reenter reports a pod to a new core.

@@ -36,7 +36,7 @@ type job struct {
 	key    jobKey
 	row    cluster.JobID
 	slots  int
-	vacant []*slot // the longest vacant first
+	vacant []vacancy // the longest vacant first
 }
 
 type slot struct {
@@ -58,9 +58,11 @@ type slot struct {
 	done        bool             // it ends as its work is done, or goes on in another slot
 }
 
+// vacancy is a slot that is vacant until it ends.
 type vacancy struct {
-	slot  *slot
-	until cluster.Time
+	slot    *slot
+	until   cluster.Time
+	evicted bool // by us, so that its owner wanted it all the time
 }
 
 // slots keeps the slots of all owners, as the core has them: by row of the task, and in jobs. A
@@ -170,9 +172,12 @@ func (s *slots) occupy(p *Pod, shape *shape) {
 	promised, _ := s.classes.promised(p)
 	isNew := p.class == ""
 	p.class = s.classes.rows[promised].class.Name
-	p.slot = j.claim(p, promised)
-	if p.slot != nil {
+	if v := j.claim(p, promised); v.slot != nil {
+		p.slot = v.slot
 		p.slot.pod = p
+		if v.evicted {
+			p.waited = s.journal.now - (v.until - vacancyLasts)
+		}
 		p.slot.workload.fill(p.slot)
 		s.classes.ledger.open(p, s.classes.rows[promised].accounted())
 		s.reshape(p, shape)
@@ -215,7 +220,7 @@ func (s *slots) vacateTwin(p *Pod, j *job, promised cluster.ClassID) {
 	if twin == nil || p.past != nil {
 		return
 	}
-	if of := twin.claim(p, promised); of != nil {
+	if of := twin.claim(p, promised).slot; of != nil {
 		of.until = 0
 		s.end(of)
 	}
@@ -278,24 +283,24 @@ func (s *slots) succeed(p *Pod, promised cluster.ClassID) (displaced bool) {
 // claim takes the vacant slot that the pod fills: of the same name if there is
 // one, as a StatefulSet's, and else the one that has been vacant the longest. To the
 // slot's pods the same was promised.
-func (j *job) claim(p *Pod, promised cluster.ClassID) *slot {
+func (j *job) claim(p *Pod, promised cluster.ClassID) vacancy {
 	at := -1
-	for i, s := range j.vacant {
-		named := s.replica == p.object.Name
-		if s.class == promised && (named || at < 0) {
+	for i, v := range j.vacant {
+		named := v.slot.replica == p.object.Name
+		if v.slot.class == promised && (named || at < 0) {
 			at = i
 		}
-		if s.class == promised && named {
+		if v.slot.class == promised && named {
 			break
 		}
 	}
 	if at < 0 {
-		return nil
+		return vacancy{}
 	}
-	s := j.vacant[at]
+	v := j.vacant[at]
 	j.vacant = append(j.vacant[:at], j.vacant[at+1:]...)
-	s.replica = p.object.Name
-	return s
+	v.slot.replica = p.object.Name
+	return v
 }
 
 // take gives the pod a slot of the shape, or its slot the shape.
@@ -315,7 +320,7 @@ func (s *slots) reclass(p *Pod) {
 	}
 	if id, _ := s.classes.promised(p); id != p.slot.class || p.slot.job.key.gang != p.Gang() || p.slot.job.key.bound != p.bound {
 		s.end(p.slot)
-		p.slot = nil
+		p.slot, p.waited = nil, 0
 	}
 }
 
@@ -359,14 +364,15 @@ func (s *slots) running(d sched.Decision) *Pod {
 	return of.pod
 }
 
-// vacate takes the pod out of its slot, which its job may fill again. The slot
-// is gated.
-func (s *slots) vacate(p *Pod) {
+// vacate takes the pod out of its slot, which its job may fill again; evicted says that it did not leave by itself, nor for
+// somebody else. The slot is gated.
+func (s *slots) vacate(p *Pod, evicted bool) {
 	of := p.slot
 	of.pod, of.until = nil, s.journal.now+vacancyLasts
 	of.workload.vacate(of)
-	of.job.vacant = append(of.job.vacant, of)
-	s.vacant = append(s.vacant, vacancy{of, of.until})
+	v := vacancy{of, of.until, evicted}
+	of.job.vacant = append(of.job.vacant, v)
+	s.vacant = append(s.vacant, v)
 	if s.shapes.columns.spares(of.shape.demand) { // which others may have meanwhile
 		s.give(of, s.shapes.empty(), of.priority)
 	}
@@ -412,7 +418,7 @@ func (s *slots) expire() {
 // vacantNoMore takes a slot off those that its job may fill. The longest vacant come first, so that one that expires is found at once.
 func (s *slots) vacantNoMore(of *slot) {
 	vacant := &of.job.vacant
-	at := slices.Index(*vacant, of)
+	at := slices.IndexFunc(*vacant, func(v vacancy) bool { return v.slot == of })
 	*vacant = slices.Delete(*vacant, at, at+1)
 }
 

@@ -143,14 +143,6 @@ func probability(p float64) string {
 	return fmt.Sprintf("%.2g", p)
 }
 
-func mean(list []float64) float64 {
-	sum := 0.0
-	for _, x := range list {
-		sum += x
-	}
-	return sum / float64(len(list))
-}
-
 // spread says how times are spread that rise.
 func spread(what string, rising []cluster.Time) string {
 	if len(rising) == 0 {

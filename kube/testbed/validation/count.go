@@ -18,13 +18,9 @@ const requestLabel = "request"
 type counter struct {
 	mu       sync.Mutex
 	requests map[string]*request
-	vacant   map[string][]time.Time // by node: when places came free that nobody has taken since, the first first
-	took     took
-	left     []time.Time // when pods were gone
+	began    []time.Time // when pods were seen to have a node
+	left     []time.Time // when pods that had one were gone
 }
-
-// took is how long requests took to run, from when they came and the place they got was free: the first time, and again.
-type took struct{ first, again []time.Duration }
 
 // request is how one fares.
 type request struct {
@@ -32,12 +28,11 @@ type request struct {
 	pod         types.UID // that runs; empty if none does
 	since       time.Time // when that began to run
 	ran         time.Duration
-	began       bool
 	preemptions int
 }
 
 func newCounter() *counter {
-	return &counter{requests: map[string]*request{}, vacant: map[string][]time.Time{}}
+	return &counter{requests: map[string]*request{}}
 }
 
 // see takes in a pod as it is at a moment.
@@ -50,33 +45,15 @@ func (c *counter) see(pod *corev1.Pod, gone bool, now time.Time) {
 		r = &request{came: now}
 		c.requests[name] = r
 	}
-	node := pod.Spec.NodeName
 	switch {
 	case gone && r.pod == pod.UID:
 		r.pod, r.ran = "", r.ran+now.Sub(r.since)
 		r.preemptions++
 		c.left = append(c.left, now)
-		c.vacant[node] = append(c.vacant[node], now)
-	case !gone && node != "" && r.pod != pod.UID:
-		c.begin(r, node, now)
+	case !gone && pod.Spec.NodeName != "" && r.pod != pod.UID:
+		c.began = append(c.began, now)
 		r.pod, r.since = pod.UID, now
 	}
-}
-
-// begin notes how long the request took to run.
-func (c *counter) begin(r *request, node string, now time.Time) {
-	from := r.came
-	if free := c.vacant[node]; len(free) > 0 {
-		if free[0].After(from) {
-			from = free[0]
-		}
-		c.vacant[node] = free[1:]
-	}
-	into := &c.took.again
-	if !r.began {
-		into, r.began = &c.took.first, true
-	}
-	*into = append(*into, now.Sub(from))
 }
 
 // availability is the share of its time up to a moment that the request has run; 1 of one that has not come.
@@ -116,19 +93,6 @@ func (c *counter) bursts() []time.Duration {
 			all = append(all, at.Sub(began))
 			began = at
 		}
-	}
-	return all
-}
-
-// leaving is how long pods went on that were told to leave, but for the first that left of those that were told together: what a watch shows of it.
-func (c *counter) leaving() []time.Duration {
-	var all []time.Duration
-	first := 0
-	for i, at := range c.left {
-		if i > 0 && at.Sub(c.left[i-1]) > together {
-			first = i
-		}
-		all = append(all, at.Sub(c.left[first]))
 	}
 	return all
 }

@@ -37,18 +37,9 @@ func TestCount(t *testing.T) {
 	if got := b.availability(until); got != 2.0/10 || b.preemptions != 1 {
 		t.Errorf("b had %v, and %d preemptions; want 2 of 10 s, and one", got, b.preemptions)
 	}
-	if first, again := []time.Duration{time.Second, 2 * time.Second}, []time.Duration{time.Second}; !slices.Equal(c.took.first, first) || !slices.Equal(c.took.again, again) {
-		t.Errorf("starts took %v and %v, want %v and %v", c.took.first, c.took.again, first, again)
-	}
-	if leaving := c.leaving(); !slices.Equal(leaving, []time.Duration{0, 0}) {
-		t.Errorf("pods went on for %v", leaving)
-	}
 	c.left = nil
 	for _, at := range []int{0, 50, 140, 300, 310} {
 		c.left = append(c.left, began.Add(time.Duration(at)*time.Millisecond))
-	}
-	if leaving := c.leaving(); !slices.Equal(leaving, []time.Duration{0, 50 * time.Millisecond, 140 * time.Millisecond, 0, 10 * time.Millisecond}) {
-		t.Errorf("pods that left in turn went on for %v", leaving)
 	}
 	if bursts := c.bursts(); !slices.Equal(bursts, []time.Duration{300 * time.Millisecond}) {
 		t.Errorf("bursts are %v apart", bursts)

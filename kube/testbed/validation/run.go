@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"maps"
 	"os"
+	"path/filepath"
+	"slices"
 	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
@@ -56,24 +58,46 @@ type Outcome struct {
 	experiment.Fared
 	replica experiment.Replica
 	bursts  []cluster.Time
+	// began and left are when pods were seen to have a node, and when those that had one to be gone.
+	began, left []time.Time
 	CPU     map[string]time.Duration // of each process
 	Took    time.Duration
 }
 
 // Run runs the test on a bed of its own.
 func Run(ctx context.Context, o Options) (out Outcome, err error) {
-	requests, trigger, err := o.prepare()
+	folder, err := os.MkdirTemp("", "validation-")
+	if err != nil {
+		return out, fmt.Errorf("make a folder for what is recorded: %w", err)
+	}
+	defer func() { err = errors.Join(err, os.RemoveAll(folder)) }()
+	out, recorded, end, err := o.serve(ctx, filepath.Join(folder, "bed"))
 	if err != nil {
 		return out, err
 	}
-	bed, err := testbed.Start(ctx, testbed.Options{Tmpfs: true})
+	took, err := readLatencies(recorded, end)
 	if err != nil {
 		return out, err
+	}
+	out.replica.First, out.replica.Again, out.replica.Leave = took.first, took.again, took.leave
+	out.replica.Kept = took.kept(out.began, out.left)
+	return out, nil
+}
+
+// serve has the scheduler serve the requests on a bed in the folder, and counts. It says where that has recorded what it did, and when the test ended.
+func (o *Options) serve(ctx context.Context, folder string) (out Outcome, recorded string, end time.Time, err error) {
+	requests, trigger, err := o.prepare()
+	if err != nil {
+		return out, "", end, err
+	}
+	bed, err := testbed.Start(ctx, testbed.Options{Tmpfs: true, Dir: folder, Records: true})
+	if err != nil {
+		return out, "", end, err
 	}
 	defer func() { err = errors.Join(err, bed.Close()) }()
 	table := experiment.ValidationClasses(cluster.Time(o.Margin.Microseconds()), o.Pace)
 	if err := o.fill(ctx, bed, table, trigger); err != nil {
-		return out, err
+		return out, "", end, err
 	}
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
@@ -84,27 +108,27 @@ func Run(ctx context.Context, o Options) (out Outcome, err error) {
 	}()
 	client, err := bed.Client(testbed.Admin)
 	if err != nil {
-		return out, err
+		return out, "", end, err
 	}
 	c := newCounter()
 	see := func(pod *corev1.Pod, gone bool) { c.see(pod, gone, time.Now()) }
 	if err := testbed.FollowPods(ctx, client.CoreV1().Pods(metav1.NamespaceDefault), requestLabel, see); err != nil {
-		return out, err
+		return out, "", end, err
 	}
 	bed.Watch(testbed.LoadName, os.Getpid())
 	before, began := bed.CPU(), time.Now()
 	for i, promise := range requests {
 		due := began.Add(time.Duration(i) * time.Second / time.Duration(o.Pace))
 		if err := sleep(ctx, due); err != nil {
-			return out, err
+			return out, "", end, err
 		}
 		if err := ask(ctx, client, i, promise); err != nil {
-			return out, err
+			return out, "", end, err
 		}
 	}
-	end := began.Add(o.Length / time.Duration(o.Pace))
+	end = began.Add(o.Length / time.Duration(o.Pace))
 	if err := sleep(ctx, end); err != nil {
-		return out, err
+		return out, "", end, err
 	}
 	out = c.outcome(requests, began, end)
 	out.replica.Policy, out.replica.Trigger, out.replica.Classes = o.Policy, trigger, table
@@ -112,7 +136,7 @@ func Run(ctx context.Context, o Options) (out Outcome, err error) {
 	for name, used := range before {
 		out.CPU[name] -= used
 	}
-	return out, bed.Err()
+	return out, bed.Recording(), end, bed.Err()
 }
 
 // Validate says what is wrong with the options.
@@ -256,8 +280,7 @@ func (c *counter) outcome(requests []string, began, end time.Time) Outcome {
 		out.replica.Requests = append(out.replica.Requests, promise)
 		out.replica.Arrivals = append(out.replica.Arrivals, cluster.Time(r.came.Sub(began).Microseconds()))
 	}
-	out.replica.First, out.replica.Again, out.replica.Leave = micros(c.took.first), micros(c.took.again), micros(c.leaving())
-	out.bursts = micros(c.bursts())
+	out.bursts, out.began, out.left = micros(c.bursts()), slices.Clone(c.began), slices.Clone(c.left)
 	out.replica.Until = cluster.Time(end.Sub(began).Microseconds())
 	return out
 }
