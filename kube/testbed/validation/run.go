@@ -60,8 +60,8 @@ type Outcome struct {
 	bursts  []cluster.Time
 	// began and left are when pods were seen to have a node, and when those that had one to be gone.
 	began, left []time.Time
-	CPU     map[string]time.Duration // of each process
-	Took    time.Duration
+	CPU         map[string]time.Duration // of each process
+	Took        time.Duration
 }
 
 // Run runs the test on a bed of its own.
