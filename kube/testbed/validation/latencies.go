@@ -114,6 +114,7 @@ func (l *latencies) happened(tasks map[cluster.TaskID]*started, e cluster.Event,
 		l.leave = append(l.leave, now-t.evicted)
 		l.left = append(l.left, at)
 		t.evicted = cluster.Never
+	default: // says nothing of a start or an end
 	}
 }
 

@@ -19,7 +19,9 @@ func TestLatencies(t *testing.T) {
 		t.Fatal(err)
 	}
 	w.Append(recording.Call{Kind: recording.Snapshot, In: []cluster.Event{
-		cluster.NodeAdded{Node: 0, Spec: cluster.NodeSpec{Name: "n", Capacity: cluster.Vector{1}}}, cluster.JobSubmitted{Job: 0}, cluster.ShapeDefined{Shape: 0, Spec: cluster.Shape{Demand: cluster.Vector{1}}},
+		cluster.NodeAdded{Node: 0, Spec: cluster.NodeSpec{Name: "n", Capacity: cluster.Vector{1}}},
+		cluster.JobSubmitted{Job: 0},
+		cluster.ShapeDefined{Shape: 0, Spec: cluster.Shape{Demand: cluster.Vector{1}}},
 		cluster.TaskSubmitted{Task: 0, Seq: 1},
 	}})
 	w.Append(recording.Call{Kind: recording.Step, At: 100 * ms, Out: []sched.Decision{{Kind: sched.Place, Task: 0, Seq: 1, Attempt: 1}}})

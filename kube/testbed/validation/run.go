@@ -60,6 +60,7 @@ type Outcome struct {
 	bursts  []cluster.Time
 	// began and left are when pods were seen to have a node, and when those that had one to be gone.
 	began, left []time.Time
+	ended       time.Time
 	CPU         map[string]time.Duration // of each process
 	Took        time.Duration
 }
@@ -71,11 +72,11 @@ func Run(ctx context.Context, o Options) (out Outcome, err error) {
 		return out, fmt.Errorf("make a folder for what is recorded: %w", err)
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(folder)) }()
-	out, recorded, end, err := o.serve(ctx, filepath.Join(folder, "bed"))
+	out, recorded, err := o.serve(ctx, filepath.Join(folder, "bed"))
 	if err != nil {
 		return out, err
 	}
-	took, err := readLatencies(recorded, end)
+	took, err := readLatencies(recorded, out.ended)
 	if err != nil {
 		return out, err
 	}
@@ -84,20 +85,20 @@ func Run(ctx context.Context, o Options) (out Outcome, err error) {
 	return out, nil
 }
 
-// serve has the scheduler serve the requests on a bed in the folder, and counts. It says where that has recorded what it did, and when the test ended.
-func (o *Options) serve(ctx context.Context, folder string) (out Outcome, recorded string, end time.Time, err error) {
+// serve has the scheduler serve the requests on a bed in the folder, and counts. It says where that has recorded what it did.
+func (o *Options) serve(ctx context.Context, folder string) (out Outcome, recorded string, err error) {
 	requests, trigger, err := o.prepare()
 	if err != nil {
-		return out, "", end, err
+		return out, "", err
 	}
 	bed, err := testbed.Start(ctx, testbed.Options{Tmpfs: true, Dir: folder, Records: true})
 	if err != nil {
-		return out, "", end, err
+		return out, "", err
 	}
 	defer func() { err = errors.Join(err, bed.Close()) }()
 	table := experiment.ValidationClasses(cluster.Time(o.Margin.Microseconds()), o.Pace)
 	if err := o.fill(ctx, bed, table, trigger); err != nil {
-		return out, "", end, err
+		return out, "", err
 	}
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
@@ -108,27 +109,27 @@ func (o *Options) serve(ctx context.Context, folder string) (out Outcome, record
 	}()
 	client, err := bed.Client(testbed.Admin)
 	if err != nil {
-		return out, "", end, err
+		return out, "", err
 	}
 	c := newCounter()
 	see := func(pod *corev1.Pod, gone bool) { c.see(pod, gone, time.Now()) }
 	if err := testbed.FollowPods(ctx, client.CoreV1().Pods(metav1.NamespaceDefault), requestLabel, see); err != nil {
-		return out, "", end, err
+		return out, "", err
 	}
 	bed.Watch(testbed.LoadName, os.Getpid())
 	before, began := bed.CPU(), time.Now()
 	for i, promise := range requests {
 		due := began.Add(time.Duration(i) * time.Second / time.Duration(o.Pace))
 		if err := sleep(ctx, due); err != nil {
-			return out, "", end, err
+			return out, "", err
 		}
 		if err := ask(ctx, client, i, promise); err != nil {
-			return out, "", end, err
+			return out, "", err
 		}
 	}
-	end = began.Add(o.Length / time.Duration(o.Pace))
+	end := began.Add(o.Length / time.Duration(o.Pace))
 	if err := sleep(ctx, end); err != nil {
-		return out, "", end, err
+		return out, "", err
 	}
 	out = c.outcome(requests, began, end)
 	out.replica.Policy, out.replica.Trigger, out.replica.Classes = o.Policy, trigger, table
@@ -136,7 +137,7 @@ func (o *Options) serve(ctx context.Context, folder string) (out Outcome, record
 	for name, used := range before {
 		out.CPU[name] -= used
 	}
-	return out, bed.Recording(), end, bed.Err()
+	return out, bed.Recording(), bed.Err()
 }
 
 // Validate says what is wrong with the options.
@@ -281,6 +282,7 @@ func (c *counter) outcome(requests []string, began, end time.Time) Outcome {
 		out.replica.Arrivals = append(out.replica.Arrivals, cluster.Time(r.came.Sub(began).Microseconds()))
 	}
 	out.bursts, out.began, out.left = micros(c.bursts()), slices.Clone(c.began), slices.Clone(c.left)
+	out.ended = end
 	out.replica.Until = cluster.Time(end.Sub(began).Microseconds())
 	return out
 }
