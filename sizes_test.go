@@ -81,7 +81,7 @@ kube/devices.conflicts: 10 33 a search that is asked again for less
 kube/scheduler.Options: 16 5 options, with those of what not every API server serves: a record that is asked a few things
 kube/scheduler.Scheduler: 30 35 what it is made of, kept as it was given
 kube/world.Group: 19 9 a group, its key, and its terms, which are compared as a whole
-kube/world.Pod: 49 26 a pod: how it was last seen, its turn in the queue, and its run, each renewed as a whole and kept by a file of its own
+kube/world.Pod: 48 26 a pod: how it was last seen, its turn in the queue, and its run, each renewed as a whole and kept by a file of its own
 kube/world.Volumes: 20 33 what follows for pods, and the catalogue of objects that it follows from
 kube/world.query: 20 7 a query, and its result, which is replaced as a whole
 mcmf.auction: 49 131 solver state: bids on a contracted graph, which others solve, too

@@ -56,7 +56,7 @@ type wireEvent struct {
 }
 
 // wireProtection is until when a run is not to be evicted, and why, which budgets guard it, and what a budget can spare; of a job, how its runs are, that it is a service, and how many
-// tasks are placed together or not at all; and of a shape, that nobody is for its tasks, where these would rather be, and usually can; and of a task, how long it lasts, that it comes for another, and how long it has waited.
+// tasks are placed together or not at all; and of a shape, that nobody is for its tasks, where these would rather be, and usually can; and of a task, how long it lasts or has waited. Coming is of a shape that room is, and of a task that it comes for another.
 type wireProtection struct {
 	Until      cluster.Time `json:"until,omitempty"`
 	Reason     text         `json:"reason,omitempty"`
@@ -77,9 +77,7 @@ type wireProtection struct {
 	Spare   int32              `json:"spare,omitempty"`
 	Budgets []cluster.BudgetID `json:"budgets,omitempty"`
 
-	Lasts     cluster.Time `json:"lasts,omitempty"`
-	Displaced bool         `json:"displaced,omitempty"`
-	Waited    cluster.Time `json:"waited,omitempty"`
+	Lasts cluster.Time `json:"lasts,omitempty"`
 }
 
 // wireLabel is a key and its value.
@@ -285,10 +283,10 @@ func (w *wireEvent) taskEvent() cluster.Event {
 	case "task":
 		return cluster.TaskSubmitted{
 			Task: task, Seq: cluster.Seq(*w.Seq), Job: cluster.JobID(*w.Job), Shape: cluster.ShapeID(*w.Shape),
-			Class: cluster.ClassID(w.Class), Priority: w.Priority, Gated: w.Gated, Input: w.input(), Account: w.Account.account(), Lasts: w.Lasts, Displaced: w.Displaced,
+			Class: cluster.ClassID(w.Class), Priority: w.Priority, Gated: w.Gated, Input: w.input(), Account: w.Account.account(), Lasts: w.Lasts, Displaced: w.Coming,
 		}
 	case "ungated":
-		return cluster.TaskUngated{Task: task, Seq: cluster.Seq(*w.Seq), Waited: w.Waited}
+		return cluster.TaskUngated{Task: task, Seq: cluster.Seq(*w.Seq), Waited: w.Lasts}
 	case "gated":
 		return cluster.TaskGated{Task: task, Seq: cluster.Seq(*w.Seq)}
 	case "reshaped":

@@ -95,9 +95,9 @@
 //	                 bytes and up to 3 nodes that hold it, [[67108864, 4, 9]]; account, of
 //	                 a task that another core knew: when it was submitted and first ran,
 //	                 how long it was waiting, starting or leaving, that since it first
-//	                 ran, and running; lasts, how long a run of it will work, where somebody says; displaced: it comes in
+//	                 ran, and running; lasts, how long a run of it will work, where somebody says; coming: it comes in
 //	                 place of a task that is yet to leave, as an eviction ends its run
-//	ungated          task, seq, waited: for how long, while it was gated
+//	ungated          task, seq, lasts: for how long it has waited while it was gated
 //	gated            task, seq
 //	reshaped         task, seq, shape, priority
 //	found            task, seq, node, devices, grant; of devices, a bit for each
@@ -143,5 +143,5 @@
 //	        migrations instead
 //	2 to 8  lack least_run of classes, due of jobs and lasts of tasks
 //	2 to 9  lack room
-//	2 to 10 lack displaced and waited
+//	2 to 10 lack coming of tasks, and lasts where they are ungated
 package recording

@@ -57,7 +57,7 @@ func (x *encoder) event(e cluster.Event) bool {
 		x.open("job_forgotten").number("job", uint64(e.Job))
 	case cluster.TaskSubmitted:
 		x.open("task").number("shape", uint64(e.Shape)).number("job", uint64(e.Job)).task(e.Task, e.Seq).
-			signed("class", int64(e.Class)).signed("priority", int64(e.Priority)).flag("gated", e.Gated).flag("displaced", e.Displaced).account(e.Account).signed("lasts", int64(e.Lasts)).input(e.Input)
+			signed("class", int64(e.Class)).signed("priority", int64(e.Priority)).flag("gated", e.Gated).flag("coming", e.Displaced).account(e.Account).signed("lasts", int64(e.Lasts)).input(e.Input)
 	default:
 		return x.taskEvent(e)
 	}
@@ -69,7 +69,7 @@ func (x *encoder) event(e cluster.Event) bool {
 func (x *encoder) taskEvent(e cluster.Event) bool {
 	switch e := e.(type) {
 	case cluster.TaskUngated:
-		x.open("ungated").task(e.Task, e.Seq).signed("waited", int64(e.Waited))
+		x.open("ungated").task(e.Task, e.Seq).signed("lasts", int64(e.Waited))
 	case cluster.TaskGated:
 		x.open("gated").task(e.Task, e.Seq)
 	case cluster.TaskReshaped:

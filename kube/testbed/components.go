@@ -135,7 +135,7 @@ func ProfileOf(policy string) string {
 func (b *Bed) StartFairlead(ctx context.Context, program, profile string, qps int, args ...string) error {
 	record := ""
 	if b.options.Records {
-		record = b.Recording()
+		record = Recording(b)
 	}
 	text := fmt.Sprintf(`apiVersion: fairlead.dev/v1alpha1
 kind: SchedulerConfiguration
@@ -162,7 +162,7 @@ profiles:
 }
 
 // Recording is the folder of what fairlead-scheduler records, of a bed with Records; it is written to the end when the scheduler has been stopped.
-func (b *Bed) Recording() string { return b.path("recording") }
+func Recording(b *Bed) string { return b.path("recording") }
 
 // awaitReadyz waits until a component says that its caches are filled.
 func (b *Bed) awaitReadyz(ctx context.Context, p *process, port int) error {

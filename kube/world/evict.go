@@ -376,7 +376,7 @@ func (p *Pod) protection() cluster.TaskProtected {
 func (x *Exits) seeEnding(p *Pod) {
 	ending, mayGo := p.Stage == Bound && p.object.DeletionTimestamp != nil, x.of(p) != nil
 	if ending {
-		x.slots.ends(p)
+		x.slots.classes.ledger.ends(p)
 	}
 	if mayGo && ending && !p.exit.leaving && !p.exit.ending {
 		p.exit.ending = true

@@ -51,7 +51,8 @@ type Ledger struct {
 	journal   *journal
 	times     Times
 	workloads map[Workload]*workload
-	idle      map[string]int // by namespace, those without a replica
+	idle      map[string]int      // by namespace, those without a replica
+	ending    map[Workload][]*Pod // on their nodes, and marked as deleted, from whose accounts no pod goes on yet; the longest so first
 	changed   []*workload
 	restless  []restless // workloads that were written while some replica was to run and did not, the earliest first
 	looked    cluster.Time
@@ -117,7 +118,7 @@ func (w *workload) touch() {
 
 // open takes in a slot of the pod that has no workload yet, if its class promises something.
 func (l *Ledger) open(p *Pod, promises bool) {
-	if !promises || !l.keeps() || !p.Ours || p.succeeded || p.slot.workload != nil {
+	if !promises || !l.keeps() || !p.Ours || p.lineage.succeeded || p.slot.workload != nil {
 		return
 	}
 	w := l.of(WorkloadOf(p.object))
@@ -262,6 +263,7 @@ func (l *Ledger) classOf(p *v1.Pod) string {
 
 // suspend keeps the accounts of all slots while the world begins a new core: of those with a pod for the pod, which comes again.
 func (l *Ledger) suspend() {
+	l.ending = nil
 	for _, w := range l.workloads {
 		if len(w.slots) > 0 {
 			w.idles(1)
@@ -275,9 +277,9 @@ func (l *Ledger) suspend() {
 				w.keep(spent)
 				continue
 			}
-			of.pod.preemptions = of.preemptions
-			if of.pod.past == nil { // no core has heard of it
-				of.pod.past = of.begun
+			of.pod.lineage.preemptions = of.preemptions
+			if of.pod.lineage.past == nil { // no core has heard of it
+				of.pod.lineage.past = of.begun
 			}
 		}
 		w.touch()

@@ -167,19 +167,19 @@ func (r *rig) checkLedger() error {
 		if of == nil || of.pod != nil && !of.pod.Ours {
 			continue
 		}
-		if promises := r.world.slots.classes.rows[of.class].class.Promises(); promises && of.workload == nil && of.pod != nil && !of.pod.succeeded {
+		if promises := r.world.slots.classes.rows[of.class].class.Promises(); promises && of.workload == nil && of.pod != nil && !of.pod.lineage.succeeded {
 			return fmt.Errorf("the ledger lacks slot %d", of.task)
 		}
-		if p := of.pod; p != nil && p.succeeded && (p.ending != nil || of.workload != nil) {
+		if p := of.pod; p != nil && p.lineage.succeeded && (p.lineage.ending != nil || of.workload != nil) {
 			return fmt.Errorf("another pod goes on from the account of %s, which has it as well", p.object.Name)
 		}
 		if of.workload != nil {
 			slots--
 		}
 	}
-	for of, ending := range r.world.slots.ending {
+	for of, ending := range l.ending {
 		for _, p := range ending {
-			if p.ending == nil || *p.ending != of || p.slot.pod != p || r.world.pods.byUID[p.object.UID] != p {
+			if p.lineage.ending == nil || *p.lineage.ending != of || p.slot.pod != p || r.world.pods.byUID[p.object.UID] != p {
 				return fmt.Errorf("%s is among those of %v that are ending", p.object.Name, of)
 			}
 		}

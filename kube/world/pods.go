@@ -64,19 +64,13 @@ type sight struct {
 
 // run is a pod's attempt in its slot, from the decision on.
 type run struct {
-	past *cluster.Account // how its slot spent its time in the core before this
-	// preemptions is how many pods of its slot were evicted before that.
-	preemptions int32
-	class       string // that its slot has; a pod on a node keeps it
-	// waited is for how long its slot was vacant after an eviction, until the core has heard of that.
-	waited    cluster.Time
-	node      *node // Assumed and Bound
-	counted   int32 // the priority as which it is counted on its node
-	attempt   uint32
-	begun     bool               // the core knows that the attempt runs
-	ending    *Workload          // among whose pods that are ending it is; nil if it is not
-	succeeded bool               // it is ending, and another pod of its owner goes on from its account
-	reserved  *judge.Reservation // while assumed
+	lineage  lineage
+	class    string // that its slot has; a pod on a node keeps it
+	node     *node  // Assumed and Bound
+	counted  int32  // the priority as which it is counted on its node
+	attempt  uint32
+	begun    bool               // the core knows that the attempt runs
+	reserved *judge.Reservation // while assumed
 	// calledBack says that the bind was called back, which its outcome is about to say.
 	calledBack bool
 	noted      bool    // it was decided for, in a shadow, and is not decided for again
@@ -198,7 +192,7 @@ func (w *World) LosePod(object *v1.Pod) {
 		w.pods.remove(p)
 		return
 	}
-	w.slots.endsNoMore(p)
+	LedgerOf(w).endsNoMore(p)
 	onNode, evicted := p.node != nil, p.exit.requested
 	if evicted {
 		p.slot.preemptions++
@@ -216,7 +210,7 @@ func (w *World) LosePod(object *v1.Pod) {
 	if onNode {
 		w.placed.gone(p)
 	}
-	if p.succeeded {
+	if p.lineage.succeeded {
 		w.slots.end(p.slot)
 		return
 	}
@@ -226,7 +220,7 @@ func (w *World) LosePod(object *v1.Pod) {
 // reenter reports a pod to a new core.
 func (w *World) reenter(p *Pod) {
 	w.pods.handling(p.object)
-	p.slot, p.query, p.offered, p.ending = nil, nil, false, nil
+	p.slot, p.query, p.offered, p.lineage.ending = nil, nil, false, nil
 	p.exit.leaving, p.exit.ending, p.exit.guards, p.exit.deleted = false, false, nil, false
 	p.exit.by, p.exit.victims = nil, nil
 	p.exit.forgetBundles()

@@ -57,8 +57,8 @@ func (q *queue) admit() {
 func (q *queue) offer(p *Pod) {
 	q.pods.move(p, Waiting)
 	p.Why = ""
-	q.journal.emit(cluster.TaskUngated{Task: p.slot.task, Seq: p.slot.seq, Waited: p.waited})
-	p.waited = 0
+	q.journal.emit(cluster.TaskUngated{Task: p.slot.task, Seq: p.slot.seq, Waited: p.lineage.waited})
+	p.lineage.waited = 0
 	if !p.offered {
 		p.offered = true
 		q.offered = append(q.offered, p)

@@ -77,7 +77,6 @@ type slots struct {
 	byTask   []*slot  // by task row
 	runs     []uint32 // by task row: how many runs the row has had
 	vacant   []vacancy
-	ending   map[Workload][]*Pod // on their nodes, and marked as deleted, from whose accounts no pod goes on yet; the longest so first
 	seq      cluster.Seq
 	// evictable says of a schedulerName whether its pods may be evicted, those of the system or others.
 	evictable func(schedulerName string, system bool) bool
@@ -90,7 +89,7 @@ type slots struct {
 // begin forgets all slots and their classes and shapes, for a new core.
 func (s *slots) begin() {
 	s.classes.ledger.suspend()
-	s.jobs, s.foreign, s.byTask, s.runs, s.vacant, s.ending = map[jobKey]*job{}, [2]*job{}, nil, nil, nil, map[Workload][]*Pod{}
+	s.jobs, s.foreign, s.byTask, s.runs, s.vacant = map[jobKey]*job{}, [2]*job{}, nil, nil, nil
 	s.taskRows, s.jobRows = cluster.Rows{}, cluster.Rows{}
 	s.classes.begin()
 	s.shapes.begin()
@@ -176,7 +175,7 @@ func (s *slots) occupy(p *Pod, shape *shape) {
 		p.slot = v.slot
 		p.slot.pod = p
 		if v.evicted {
-			p.waited = s.journal.now - (v.until - vacancyLasts)
+			p.lineage.waited = s.journal.now - (v.until - vacancyLasts)
 		}
 		p.slot.workload.fill(p.slot)
 		s.classes.ledger.open(p, s.classes.rows[promised].accounted())
@@ -185,17 +184,17 @@ func (s *slots) occupy(p *Pod, shape *shape) {
 	}
 	shape.tasks++ // before another slot of it may end
 	s.vacateTwin(p, j, promised)
-	displaced := isNew && s.succeed(p, promised)
-	if p.past == nil && !p.succeeded {
+	displaced := isNew && succeed(s.classes.ledger, p, promised)
+	if p.lineage.past == nil && !p.lineage.succeeded {
 		if spent := s.reclaim(p, p.class); spent != nil {
-			p.past, p.preemptions = &spent.Account, spent.Preemptions
+			p.lineage.past, p.lineage.preemptions = &spent.Account, spent.Preemptions
 		}
 	}
 	p.slot = &slot{
 		task: cluster.TaskID(s.taskRows.Take()), seq: s.seq, job: j, shape: shape, class: promised,
-		priority: p.priority(), replica: p.object.Name, pod: p, name: p.class, preemptions: p.preemptions, begun: p.past,
+		priority: p.priority(), replica: p.object.Name, pod: p, name: p.class, preemptions: p.lineage.preemptions, begun: p.lineage.past,
 	}
-	p.preemptions = 0
+	p.lineage.preemptions = 0
 	s.classes.ledger.open(p, s.classes.rows[promised].accounted())
 	s.seq++
 	s.classes.rows[promised].slots++
@@ -206,10 +205,10 @@ func (s *slots) occupy(p *Pod, shape *shape) {
 	}
 	s.byTask[p.slot.task] = p.slot
 	s.journal.emit(cluster.TaskSubmitted{
-		Task: p.slot.task, Seq: p.slot.seq, Job: j.row, Shape: shape.row, Class: promised, Priority: p.slot.priority, Gated: true, Account: p.past,
+		Task: p.slot.task, Seq: p.slot.seq, Job: j.row, Shape: shape.row, Class: promised, Priority: p.slot.priority, Gated: true, Account: p.lineage.past,
 		Displaced: displaced,
 	})
-	p.past = nil
+	p.lineage.past = nil
 }
 
 // vacateTwin ends a vacant slot of the pods of the same owner that constraints bind if they do not bind this one, or the other way round, so that the pod goes on from its account.
@@ -217,67 +216,13 @@ func (s *slots) vacateTwin(p *Pod, j *job, promised cluster.ClassID) {
 	key := j.key
 	key.bound = !key.bound
 	twin := s.jobs[key]
-	if twin == nil || p.past != nil {
+	if twin == nil || p.lineage.past != nil {
 		return
 	}
 	if of := twin.claim(p, promised).slot; of != nil {
 		of.until = 0
 		s.end(of)
 	}
-}
-
-// ends takes in that a pod on its node is marked as deleted: it is there until its containers have ended, and its owner may make the next one at once. One of a StatefulSet
-// does not, as no name is there twice.
-func (s *slots) ends(p *Pod) {
-	owner := metav1.GetControllerOfNoCopy(p.object)
-	if !p.Ours || owner == nil || owner.Kind == "StatefulSet" || p.ending != nil || p.succeeded {
-		return
-	}
-	of := WorkloadOf(p.object)
-	p.ending = &of
-	s.ending[of] = append(s.ending[of], p)
-}
-
-// endsNoMore forgets that the pod is ending: it is gone, or another one goes on from its account.
-func (s *slots) endsNoMore(p *Pod) {
-	if p.ending == nil {
-		return
-	}
-	of := *p.ending
-	p.ending = nil
-	if s.ending[of] = slices.DeleteFunc(s.ending[of], func(other *Pod) bool { return other == p }); len(s.ending[of]) == 0 {
-		delete(s.ending, of)
-	}
-}
-
-// succeed lets a pod that is new go on from the account of the one of its workload and class that has been ending the longest, and reports whether that one leaves by a decision of
-// the core. A pod that is ending when it is first seen has no account that is known: another one may have gone on from it.
-func (s *slots) succeed(p *Pod, promised cluster.ClassID) (displaced bool) {
-	if p.past != nil || s.classes.ledger.remembers(p) {
-		return false
-	}
-	if p.object.DeletionTimestamp != nil {
-		p.succeeded = true
-		return false
-	}
-	if len(s.ending) == 0 || !p.Ours {
-		return false
-	}
-	ending := s.ending[WorkloadOf(p.object)]
-	at := slices.IndexFunc(ending, func(other *Pod) bool { return other.slot.class == promised })
-	if at < 0 {
-		return false
-	}
-	before := ending[at]
-	s.endsNoMore(before)
-	before.succeeded = true
-	if spent := s.classes.ledger.handOn(before.slot); spent != nil {
-		p.past, p.preemptions = &spent.Account, spent.Preemptions
-		if before.exit.requested {
-			p.preemptions++
-		}
-	}
-	return before.exit.leaving
 }
 
 // claim takes the vacant slot that the pod fills: of the same name if there is
@@ -320,7 +265,7 @@ func (s *slots) reclass(p *Pod) {
 	}
 	if id, _ := s.classes.promised(p); id != p.slot.class || p.slot.job.key.gang != p.Gang() || p.slot.job.key.bound != p.bound {
 		s.end(p.slot)
-		p.slot, p.waited = nil, 0
+		p.slot, p.lineage.waited = nil, 0
 	}
 }
 

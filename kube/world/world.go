@@ -310,7 +310,7 @@ func (w *World) Restart(accounts func(cluster.TaskID, cluster.Seq) *cluster.Acco
 	w.binds.notes.begin()
 	for _, p := range w.pods.byUID {
 		if p.slot != nil && accounts != nil {
-			p.past = accounts(p.slot.task, p.slot.seq)
+			p.lineage.past = accounts(p.slot.task, p.slot.seq)
 		}
 	}
 	for _, p := range w.pods.byUID {

@@ -137,7 +137,7 @@ func (o *Options) serve(ctx context.Context, folder string) (out Outcome, record
 	for name, used := range before {
 		out.CPU[name] -= used
 	}
-	return out, bed.Recording(), bed.Err()
+	return out, testbed.Recording(bed), bed.Err()
 }
 
 // Validate says what is wrong with the options.
