@@ -223,7 +223,7 @@ func TestCutAnywhere(t *testing.T) {
 // names and mean the same by all others.
 func TestOlderVersions(t *testing.T) {
 	_, files := record(t, "kube", 1, 0)
-	for _, version := range []string{`"version":2`, `"version":3`, `"version":4`, `"version":5`, `"version":6`, `"version":7`, `"version":8`, `"version":9`} {
+	for _, version := range []string{`"version":2`, `"version":3`, `"version":4`, `"version":5`, `"version":6`, `"version":7`, `"version":8`, `"version":9`, `"version":10`} {
 		text := strings.Replace(unzip(t, read(t, files[0])), `"version":11`, version, 1)
 		const now, before = `"options":{"tie_break":"random"}`, `"ties":"random"`
 		if !strings.Contains(text, now) {

@@ -18,7 +18,7 @@ import (
 // leaves its slot vacant; the owner's next pod takes it. A slot that stays
 // vacant for long was scaled away, and ends. A pod that comes while another of its
 // owner is ending, and still takes its room, has a slot of its own that goes on from that one's
-// account; the slot of the one that is ending ends with it.
+// account (succession.go); the slot of the one that is ending ends with it.
 
 const vacancyLasts = 5 * cluster.Minute
 
@@ -183,8 +183,8 @@ func (s *slots) occupy(p *Pod, shape *shape) {
 		return
 	}
 	shape.tasks++ // before another slot of it may end
-	s.vacateTwin(p, j, promised)
-	displaced := isNew && succeed(s.classes.ledger, p, promised)
+	twin := s.vacateTwin(p, j, promised)
+	displaced := isNew && !twin && succeed(s.classes.ledger, p, promised)
 	if p.lineage.past == nil && !p.lineage.succeeded {
 		if spent := s.reclaim(p, p.class); spent != nil {
 			p.lineage.past, p.lineage.preemptions = &spent.Account, spent.Preemptions
@@ -211,18 +211,22 @@ func (s *slots) occupy(p *Pod, shape *shape) {
 	p.lineage.past = nil
 }
 
-// vacateTwin ends a vacant slot of the pods of the same owner that constraints bind if they do not bind this one, or the other way round, so that the pod goes on from its account.
-func (s *slots) vacateTwin(p *Pod, j *job, promised cluster.ClassID) {
+// vacateTwin ends a vacant slot of the pods of the same owner that constraints bind if they do not bind this one, or the other way round, so that the pod goes on from its account. It
+// reports whether there was one.
+func (s *slots) vacateTwin(p *Pod, j *job, promised cluster.ClassID) bool {
 	key := j.key
 	key.bound = !key.bound
 	twin := s.jobs[key]
 	if twin == nil || p.lineage.past != nil {
-		return
+		return false
 	}
-	if of := twin.claim(p, promised).slot; of != nil {
-		of.until = 0
-		s.end(of)
+	of := twin.claim(p, promised).slot
+	if of == nil {
+		return false
 	}
+	of.until = 0
+	s.end(of)
+	return true
 }
 
 // claim takes the vacant slot that the pod fills: of the same name if there is
@@ -309,8 +313,8 @@ func (s *slots) running(d sched.Decision) *Pod {
 	return of.pod
 }
 
-// vacate takes the pod out of its slot, which its job may fill again; evicted says that it did not leave by itself, nor for
-// somebody else. The slot is gated.
+// vacate takes the pod out of its slot, which its job may fill again; evicted says that we had asked for it to leave. The slot
+// is gated.
 func (s *slots) vacate(p *Pod, evicted bool) {
 	of := p.slot
 	of.pod, of.until = nil, s.journal.now+vacancyLasts
