@@ -223,6 +223,11 @@ func TestGatedTimeIsNobodys(t *testing.T) {
 	if got := task.Account.At(s.Now(), task.Phase); got.Waiting != 2*cluster.Second || got.Submitted != cluster.Second {
 		t.Errorf("the account is %+v, want 2s of waiting since 1s", got)
 	}
+	apply(t, s, 7, cluster.TaskGated{Task: 9, Seq: 9})
+	apply(t, s, 20, cluster.TaskUngated{Task: 9, Seq: 9, Waited: 100 * cluster.Second})
+	if got := s.Task(9).Account; got.Age() != 19*cluster.Second {
+		t.Errorf("the account is %+v, want all of the 19s since it was submitted, and no more", got)
+	}
 }
 
 // TestRows: rows come back in the order of giving, newest first, and never

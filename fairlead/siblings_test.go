@@ -48,6 +48,9 @@ func TestSiblingsCheapest(t *testing.T) {
 			for _, d := range out {
 				events = append(events, cluster.TaskStarted{Task: d.Task, Attempt: d.Attempt, Node: d.Node})
 			}
+			if found := &p.surcharges.siblings; len(found.inZone) > 0 && fewestInZone(found) != 0 {
+				t.Fatalf("seed %d: of task %d the zone with the fewest siblings counts as %d, as of %v", seed, i, fewestInZone(found), found.inZone)
+			}
 			if len(out) != 1 || out[0].Task != i {
 				continue // it found no place
 			}
@@ -88,6 +91,17 @@ func TestSiblingsCheapest(t *testing.T) {
 	if apart < 500 || together < 50 || moved < 200 || zoned < 200 {
 		t.Errorf("%d tasks apart from siblings, %d beside some, %d ended, %d in the zone with the fewest: the worlds are too tame", apart, together, moved, zoned)
 	}
+}
+
+// fewestInZone is how many count in the zone that has the fewest.
+func fewestInZone(b *siblings) int64 {
+	fewest := int64(mostSiblings)
+	for zone := range b.zones.Numbers() {
+		if b.zones.Has(zone) {
+			fewest = min(fewest, b.inZone[zone])
+		}
+	}
+	return fewest
 }
 
 // scratchSiblings counts the tasks of the same service on the node; on all of them for NoNode.

@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
 	v1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
 	schedulingv1beta1 "k8s.io/api/scheduling/v1beta1"
@@ -90,7 +91,8 @@ func TestEvictedAnyhow(t *testing.T) {
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
-			s := idle(t)
+			s, registry := idle(t), prometheus.NewRegistry()
+			s.Metrics = metrics.New(registry)
 			var sent []string
 			s.Client.(*fake.Clientset).PrependReactor("*", "pods", func(a clienttesting.Action) (bool, runtime.Object, error) {
 				what := a.GetVerb() + " pods"
@@ -119,6 +121,9 @@ func TestEvictedAnyhow(t *testing.T) {
 			err := s.binder.dismiss(t.Context(), &departure{object: plainPod(1), by: &preemptor{high, high, high.UID, test.by}, anyhow: true})
 			if got := strings.Join(sent, ", "); got != test.sent || evictionResult(err) != test.result {
 				t.Errorf("sent %s, and it was %s (%v); want %s and %s", got, evictionResult(err), err, test.sent, test.result)
+			}
+			if deleted, want := writes(t, registry, "pods", "delete", "ok"), strings.Count(test.sent, "delete pods"); int(deleted) != want {
+				t.Errorf("the metric counts %v deleted pods, want %d", deleted, want)
 			}
 		})
 	}

@@ -4,6 +4,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
 	v1 "k8s.io/api/core/v1"
 	schedulingv1alpha3 "k8s.io/api/scheduling/v1alpha3"
 	schedulingv1beta1 "k8s.io/api/scheduling/v1beta1"
@@ -93,9 +94,14 @@ func (b *bubble) expectPlaced(group *schedulingv1beta1.PodGroup, status metav1.C
 // writes is how often the metric says that something was written.
 func (b *bubble) writes(to, verb, result string) float64 {
 	b.t.Helper()
-	families, err := b.registry.Gather()
+	return writes(b.t, b.registry, to, verb, result)
+}
+
+func writes(t *testing.T, registry *prometheus.Registry, to, verb, result string) float64 {
+	t.Helper()
+	families, err := registry.Gather()
 	if err != nil {
-		b.t.Fatal(err)
+		t.Fatal(err)
 	}
 	for _, family := range families {
 		for _, m := range family.GetMetric() {

@@ -189,3 +189,51 @@ func (r *rig) checkLedger() error {
 	}
 	return nil
 }
+
+// What is remembered of pods is nobody's, in the order of their uids, once all pods that there are have been seen.
+func TestSurveyed(t *testing.T) {
+	l := &Ledger{journal: &journal{}, workloads: map[Workload]*workload{}, idle: map[string]int{}}
+	of := Workload{"shop", "statefulset", "db"}
+	uids := []types.UID{"c", "a", "b"}
+	var all []Spent
+	for _, uid := range uids {
+		all = append(all, Spent{Pod: uid, Name: string(uid), Account: cluster.Account{Waiting: 1}})
+	}
+	l.Remember([]Standing{{Workload: of, Replicas: all}}, func(types.UID) bool { return true })
+	w := l.workloads[of]
+	if len(w.mine) != 3 || len(w.past) != 0 {
+		t.Fatalf("%d are remembered of pods and %d of nobody, want 3 and 0", len(w.mine), len(w.past))
+	}
+	l.Surveyed()
+	var names []string
+	for _, spent := range w.past {
+		names = append(names, spent.Name)
+	}
+	if len(w.mine) != 0 || !slices.Equal(names, []string{"a", "b", "c"}) {
+		t.Errorf("%d are remembered of pods, and %v of nobody, want 0 and [a b c]", len(w.mine), names)
+	}
+}
+
+// A workload that was written is written again once accountsEvery has passed, and not a moment before; until then the ledger asks to be looked at each second.
+func TestWorkloadsAreWrittenAgain(t *testing.T) {
+	j := &journal{now: 100 * cluster.Second}
+	l := &Ledger{journal: j, workloads: map[Workload]*workload{}, idle: map[string]int{}}
+	if got := l.wake(); got != cluster.Never {
+		t.Errorf("with nothing to write it wants to be called at %v", got)
+	}
+	w := l.of(Workload{"shop", "statefulset", "db"})
+	w.keep(Spent{Name: "db-0", Account: cluster.Account{Waiting: 1}})
+	for _, step := range []struct {
+		now    cluster.Time
+		writes int
+	}{{100 * cluster.Second, 1}, {100*cluster.Second + accountsEvery - 1, 0}, {101*cluster.Second + accountsEvery - 1, 1}, {101*cluster.Second + 2*accountsEvery - 1, 1}} {
+		j.now = step.now
+		w.touch()
+		if got, want := l.wake(), step.now+cluster.Second; got != want {
+			t.Errorf("at %v it wants to be called at %v, want %v", step.now, got, want)
+		}
+		if got := l.Changed(false); len(got) != step.writes {
+			t.Errorf("at %v %d workloads are written, want %d", step.now, len(got), step.writes)
+		}
+	}
+}

@@ -290,3 +290,21 @@ func TestNobodyLeavesForDevicesInVain(t *testing.T) {
 		})
 	}
 }
+
+// Others leave for a pod that is more important, and not the other way round; who is unknown leaves for nobody.
+func TestWhoMayLeaveForWhom(t *testing.T) {
+	r := deviceRig(t, 1, 0, 0)
+	low := r.has(t, "", "", "low cpu=1 priority=1", nodeName(1))
+	high := r.has(t, "", "", "high cpu=1 priority=9", nodeName(1))
+	r.turn()
+	ws := &ways{pods: r.world.pods, yields: func(*Pod, *Pod) bool { return true }}
+	for _, test := range []struct {
+		uid  types.UID
+		of   *Pod
+		want bool
+	}{{low.object.UID, high, true}, {high.object.UID, low, false}, {low.object.UID, low, false}, {"nobody", high, false}} {
+		if got := ws.leaves(test.of)(test.uid); got != test.want {
+			t.Errorf("%s may leave for %s: %v, want %v", test.uid, test.of.object.Name, got, test.want)
+		}
+	}
+}
