@@ -10,6 +10,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -63,19 +64,9 @@ const mostMemory = 12 << 20
 
 // judge runs the tests on all mutants, those of all targets in turn, and sets their verdicts.
 func (t *tester) judge(ctx context.Context, targets []target, all []*mutant, workers int) error {
-	suites := map[string][]suite{}
-	for _, target := range targets {
-		rapid := false
-		for _, m := range all {
-			rapid = rapid || m.of.target.String() == target.String() && m.of.rapid
-		}
-		for _, folder := range append([]string{target.name}, target.beside...) {
-			s, err := t.baseline(ctx, target, folder, rapid && folder == target.name)
-			if err != nil {
-				return fmt.Errorf("%s: the tests of %s do not pass as it is: %w", target, folder, err)
-			}
-			suites[target.String()] = append(suites[target.String()], s)
-		}
+	suites, err := t.baselines(ctx, targets, all, workers)
+	if err != nil {
+		return err
 	}
 	queue := make(chan *mutant)
 	var wait sync.WaitGroup
@@ -95,6 +86,32 @@ func (t *tester) judge(ctx context.Context, targets []target, all []*mutant, wor
 	close(queue)
 	wait.Wait()
 	return errors.Join(t.failed, ctx.Err())
+}
+
+// baselines runs the tests on all packages as they are, by target; so many at a time as mutants are
+// run later, so that how long they take is what they take then.
+func (t *tester) baselines(ctx context.Context, targets []target, all []*mutant, workers int) (map[string][]suite, error) {
+	suites, errs := map[string][]suite{}, make([]error, len(targets))
+	places := make(chan struct{}, workers)
+	var wait sync.WaitGroup
+	for i, target := range targets {
+		rapid := slices.ContainsFunc(all, func(m *mutant) bool { return m.of.target.String() == target.String() && m.of.rapid })
+		folders := append([]string{target.name}, target.beside...)
+		list := make([]suite, len(folders))
+		suites[target.String()] = list
+		places <- struct{}{}
+		wait.Go(func() {
+			defer func() { <-places }()
+			for at, folder := range folders {
+				if list[at], errs[i] = t.baseline(ctx, target, folder, rapid && folder == target.name); errs[i] != nil {
+					errs[i] = fmt.Errorf("%s: the tests of %s do not pass as it is: %w", target, folder, errs[i])
+					return
+				}
+			}
+		})
+	}
+	wait.Wait()
+	return suites, errors.Join(errs...)
 }
 
 // inTurn takes a mutant of each package in turn, so that a run that ends early has some of each.
@@ -187,7 +204,12 @@ func (t *tester) baseline(ctx context.Context, of target, folder string, rapid b
 	if rapid {
 		s.flags = []string{"-rapid.seed=1"}
 	}
-	binary := filepath.Join(t.dir, "baseline")
+	dir, err := os.MkdirTemp(t.dir, "")
+	if err != nil {
+		return s, err
+	}
+	defer os.RemoveAll(dir) //nolint:errcheck // a temporary folder
+	binary := filepath.Join(dir, "baseline")
 	if err := s.compile(ctx, binary); err != nil {
 		return s, err
 	}
@@ -207,6 +229,8 @@ func (t *tester) baseline(ctx context.Context, of target, folder string, rapid b
 		}
 	}
 	s.quick, s.slow = anyOf(quick), anyOf(slow)
+	t.mu.Lock()
+	defer t.mu.Unlock()
 	fmt.Fprintf(t.log, "%s: %d tests pass in %.1f s, %d of them at once\n", filepath.ToSlash(filepath.Join(of.module, folder)), len(quick)+len(slow), took.Seconds(), len(quick))
 	if len(quick)+len(slow) == 0 {
 		return s, errors.New("there are none")
