@@ -18,6 +18,55 @@ func (foundNone) Why(t *sched.Trial, task cluster.TaskID) sched.Reason {
 	return sched.Explain(t.View(), task)
 }
 
+// foundNode finds a place for each container, on one node.
+type foundNode struct {
+	foundNone
+	node cluster.NodeID
+}
+
+func (f foundNode) Plan(t *sched.Trial, c *sched.Changed, _ int64, out *sched.Plan) {
+	for _, task := range c.Tasks {
+		if a := (sched.Action{Kind: sched.Place, Task: task, Node: f.node}); !t.Try(a).Refused() {
+			out.Add(a)
+			out.Close()
+		}
+	}
+}
+
+// TestTasksGoByWhatApplicationsTook: who comes in the same round as an application is placed by the nodes as that leaves them. The node that has a container
+// is a better one than those that are empty; by the nodes as they were, all are as good, and the first would be taken.
+func TestTasksGoByWhatApplicationsTook(t *testing.T) {
+	core, err := sched.New(cluster.NewState([]cluster.Kind{{Name: "cpu"}, {Name: "memory"}}, nil), sched.Lane{Name: "all", Policy: fairlead.New(fairlead.Options{Ties: book.Lowest, Applications: foundNode{node: 1}})})
+	if err != nil {
+		t.Fatal(err)
+	}
+	step := func(now cluster.Time, events ...cluster.Event) []sched.Decision {
+		t.Helper()
+		out, _, err := core.Step(now, events, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return out
+	}
+	events := []cluster.Event{
+		cluster.JobSubmitted{Job: 0, Name: "batch"},
+		cluster.JobSubmitted{Job: 1, Name: "application", LongRunning: true},
+		cluster.ShapeDefined{Shape: 0, Spec: cluster.Shape{Demand: cluster.Vector{2, 1}}},
+		cluster.ShapeDefined{Shape: 1, Spec: cluster.Shape{Demand: cluster.Vector{1, 1}, Tags: []string{"web"}}},
+		cluster.ShapeDefined{Shape: 2, Spec: cluster.Shape{Demand: cluster.Vector{1, 2}}},
+	}
+	for n := range cluster.NodeID(3) {
+		events = append(events, cluster.NodeAdded{Node: n, Spec: cluster.NodeSpec{Name: "n", Capacity: cluster.Vector{6, 6}}})
+	}
+	// Those who came before have made the nodes known.
+	step(0, append(events, cluster.TaskSubmitted{Task: 0, Seq: 0}, cluster.TaskSubmitted{Task: 3, Seq: 3, Shape: 2})...)
+	step(1, cluster.TaskEnded{Task: 0, Seq: 0}, cluster.TaskEnded{Task: 3, Seq: 3})
+	both := step(2, cluster.TaskSubmitted{Task: 1, Seq: 1, Job: 1, Shape: 1}, cluster.TaskSubmitted{Task: 2, Seq: 2})
+	if len(both) != 2 || both[0].Task != 1 || both[0].Node != 1 || both[1].Task != 2 || both[1].Node != 1 {
+		t.Errorf("the container and the task beside it are placed by %v, want both on node 1", both)
+	}
+}
+
 // TestApplicationsMakeRoom: for an application of a higher priority tasks leave, for all of its containers in one bundle; for one that would not fit then, nobody
 // does.
 func TestApplicationsMakeRoom(t *testing.T) {

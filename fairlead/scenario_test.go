@@ -1,6 +1,7 @@
 package fairlead_test
 
 import (
+	"fmt"
 	"strconv"
 	"strings"
 	"testing"
@@ -12,13 +13,24 @@ import (
 )
 
 // TestScenarios runs the stories of testdata, where the lowest row breaks ties. A policy may be given a price of nodes:
-// "policy fairlead node-price=100".
+// "policy fairlead node-price=100", or be without some of what it does: "policy fairlead without=claims+moves".
 func TestScenarios(t *testing.T) {
 	schedtest.RunScenarios(t, "testdata", func(name string) (sched.Policy, error) {
 		o := fairlead.Options{Ties: book.Lowest}
-		if _, price, given := strings.Cut(name, " node-price="); given {
+		for _, word := range strings.Fields(name)[1:] {
 			var err error
-			if o.NodePrice, err = strconv.ParseInt(price, 10, 64); err != nil {
+			key, value, _ := strings.Cut(word, "=")
+			switch known := false; key {
+			case "node-price":
+				o.NodePrice, err = strconv.ParseInt(value, 10, 64)
+			case "without":
+				if o.Without, known = fairlead.ParseWithout(value); !known {
+					err = fmt.Errorf("without=%s: they are %s", value, fairlead.Mechanisms())
+				}
+			default:
+				err = fmt.Errorf("%s: want node-price=, or without=", word)
+			}
+			if err != nil {
 				return nil, err
 			}
 		}
