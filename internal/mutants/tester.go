@@ -56,7 +56,7 @@ type suite struct {
 // what it took on the package as it is has no end.
 const (
 	quickTest = 200 * time.Millisecond
-	slower    = 5
+	slower    = 3
 )
 
 // mostMemory is what a test may take, in KiB of addresses: a loop without end may append.
@@ -94,7 +94,7 @@ func (t *tester) baselines(ctx context.Context, targets []target, all []*mutant,
 	suites, errs := map[string][]suite{}, make([]error, len(targets))
 	places := make(chan struct{}, workers)
 	var wait sync.WaitGroup
-	for i, target := range targets {
+	for i, target := range slices.Backward(targets) { // those that take the longest are the last
 		rapid := slices.ContainsFunc(all, func(m *mutant) bool { return m.of.target.String() == target.String() && m.of.rapid })
 		folders := append([]string{target.name}, target.beside...)
 		list := make([]suite, len(folders))
