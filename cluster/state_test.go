@@ -129,7 +129,11 @@ func TestOrphanOfLostNode(t *testing.T) {
 	if err := s.Apply(0, cluster.TaskStarted{Task: 1, Attempt: 1, Node: 0}); !errors.Is(err, cluster.ErrOrphan) {
 		t.Fatal(err)
 	}
-	apply(t, s, 2, cluster.NodeLost{Node: 0}, cluster.NodeAdded{Node: 0, Spec: cluster.NodeSpec{Name: "n3", Capacity: cluster.Vector{2, 2}}})
+	apply(t, s, 2, cluster.NodeLost{Node: 0})
+	if err := s.Check(); err != nil {
+		t.Error(err)
+	}
+	apply(t, s, 2, cluster.NodeAdded{Node: 0, Spec: cluster.NodeSpec{Name: "n3", Capacity: cluster.Vector{2, 2}}})
 	picture(t, s, "n3  cpu 0/2 memory 0/2 \nn2  cpu 2/4 memory 1/8  a#1:starting\nwaiting: a#2 a#3\n")
 }
 

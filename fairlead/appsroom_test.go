@@ -126,6 +126,32 @@ func TestApplicationsMakeRoom(t *testing.T) {
 	}
 }
 
+// TestLooseApplicationsMakeRoomAtOnce: the container of an application that need not be placed whole waits for nobody's turn, be it the first moment of all.
+func TestLooseApplicationsMakeRoomAtOnce(t *testing.T) {
+	for _, loose := range []bool{true, false} {
+		core, err := sched.New(cluster.NewState([]cluster.Kind{{Name: "cpu"}}, nil), sched.Lane{Name: "all", Policy: fairlead.New(fairlead.Options{Ties: book.Lowest, Applications: foundNone{}})})
+		if err != nil {
+			t.Fatal(err)
+		}
+		out, _, err := core.Step(0, []cluster.Event{
+			cluster.NodeAdded{Spec: cluster.NodeSpec{Name: "n", Capacity: cluster.Vector{2}}},
+			cluster.JobSubmitted{Job: 0, Name: "batch"},
+			cluster.JobSubmitted{Job: 1, Name: "application", LongRunning: true, Loose: loose},
+			cluster.ShapeDefined{Shape: 0, Spec: cluster.Shape{Demand: cluster.Vector{2}}},
+			cluster.ShapeDefined{Shape: 1, Spec: cluster.Shape{Demand: cluster.Vector{2}, Tags: []string{"web"}}},
+			cluster.TaskSubmitted{Task: 0, Seq: 0},
+			cluster.TaskFound{Task: 0, Seq: 0},
+			cluster.TaskSubmitted{Task: 1, Seq: 1, Job: 1, Shape: 1, Priority: 9},
+		}, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if evicts := len(out) == 1 && out[0].Kind == sched.Evict && out[0].Task == 0; evicts != loose {
+			t.Errorf("loose %v: %v is decided", loose, out)
+		}
+	}
+}
+
 // TestApplicationsBesideOthersCostNothing: a round in which no room is made for an application that waits takes as many ticks for
 // the other tasks as it does without the application.
 func TestApplicationsBesideOthersCostNothing(t *testing.T) {

@@ -103,6 +103,15 @@ func (f *olderFile) check(t *testing.T, version int, data []byte) {
 		t.Errorf("%d calls, %d decisions and %d calls with refused events were replayed; want %d, %d and %d",
 			result.Calls, result.Decisions(), result.Wrong, f.calls, f.decisions, f.wrong)
 	}
+	calls, decisions := 0, 0
+	_, err = recording.Follow(bytes.NewReader(data), f.name, buildOlder, func(c *recording.Call, core *sched.Core) {
+		if calls, decisions = calls+1, decisions+len(c.Out); core.View().Now() != c.At {
+			t.Errorf("the core stands at %v when the call of %v is shown", core.View().Now(), c.At)
+		}
+	})
+	if err != nil || f.changed == "" && (calls != f.calls || decisions != f.decisions) {
+		t.Errorf("%d calls with %d decisions were shown, %v; want %d and %d", calls, decisions, err, f.calls, f.decisions)
+	}
 }
 
 // buildOlder makes the policy of a lane of this package's made-up world, or else that of a simulated run.
