@@ -20,13 +20,15 @@ func TestScenarios(t *testing.T) {
 		for _, word := range strings.Fields(name)[1:] {
 			var err error
 			key, value, _ := strings.Cut(word, "=")
-			switch known := false; key {
+			switch key {
 			case "node-price":
 				o.NodePrice, err = strconv.ParseInt(value, 10, 64)
 			case "without":
-				if o.Without, known = fairlead.ParseWithout(value); !known {
+				without, known := fairlead.ParseWithout(value)
+				if !known {
 					err = fmt.Errorf("without=%s: they are %s", value, fairlead.Mechanisms())
 				}
+				o.Without = without
 			default:
 				err = fmt.Errorf("%s: want node-price=, or without=", word)
 			}

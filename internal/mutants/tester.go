@@ -56,7 +56,7 @@ type suite struct {
 // what it took on the package as it is has no end.
 const (
 	quickTest = 200 * time.Millisecond
-	slower    = 3
+	slower    = 5
 )
 
 // mostMemory is what a test may take, in KiB of addresses: a loop without end may append.

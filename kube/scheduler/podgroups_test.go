@@ -97,6 +97,7 @@ func (b *bubble) writes(to, verb, result string) float64 {
 	return writes(b.t, b.registry, to, verb, result)
 }
 
+// writes is the same of what is counted in a registry.
 func writes(t *testing.T, registry *prometheus.Registry, to, verb, result string) float64 {
 	t.Helper()
 	families, err := registry.Gather()
