@@ -73,12 +73,20 @@ type Replica struct {
 	Arrivals []cluster.Time
 	// First is how long allocations took of requests that had not run yet, Again how long others did; each allocation draws one.
 	First, Again []cluster.Time
-	// Leave is how long runs went on that were told to leave; each eviction draws one.
-	Leave []cluster.Time
+	// Leave is how long runs went on that were told to leave, and Anew how long it took then until their requests waited again; each eviction draws one of each.
+	Leave, Anew []cluster.Time
+	// Bursts are how long each start and each leaving took, by when and in the order in which they were decided: whoever was told at once is gone at about the same time, which draws from all would tear apart. Without them each draws from all.
+	Bursts []Burst
 	// Kept is for how long of an eviction and the start after it a request had a place in the eyes of whoever counted, on average.
 	Kept cluster.Time
 	// Until is when the run ended.
 	Until cluster.Time
+}
+
+// Burst is how long starts and leaving took that were decided from a moment on, as in Replica; those of all count where it has none.
+type Burst struct {
+	From                      cluster.Time
+	First, Again, Leave, Anew []cluster.Time
 }
 
 // Fared is what became of the requests.
@@ -94,7 +102,7 @@ func (r *Replica) Simulate(seed uint64) (Fared, error) {
 		open:    func() (trace.Source, error) { return r.open() },
 		trigger: r.Trigger, planner: sim.Zero, until: r.Until,
 		promise: &promise{classes: r.Classes, table: "google", overheads: "as measured", toTheEnd: true, world: sim.World{
-			Seed: seed, KeepWork: true, Overheads: sim.Overheads{Hot: r.Again, Cold: r.Again, First: r.First, Leave: r.Leave},
+			Seed: seed, KeepWork: true, Overheads: r.overheads(Burst{}), Later: r.later(),
 		}},
 	}
 	out, err := c.run(&Options{Seed: seed})
@@ -109,6 +117,25 @@ func (r *Replica) Simulate(seed uint64) (Fared, error) {
 		}
 	}
 	return fared, nil
+}
+
+// overheads are those of a burst, and of all where it has none of a kind.
+func (r *Replica) overheads(b Burst) sim.Overheads {
+	or := func(own, all []cluster.Time) []cluster.Time {
+		if len(own) == 0 {
+			return all
+		}
+		return own
+	}
+	again := or(b.Again, r.Again)
+	return sim.Overheads{Hot: again, Cold: again, First: or(b.First, r.First), Leave: or(b.Leave, r.Leave), Anew: or(b.Anew, r.Anew)}
+}
+
+func (r *Replica) later() (later []sim.LaterOverheads) {
+	for _, b := range r.Bursts {
+		later = append(later, sim.LaterOverheads{From: b.From, Overheads: r.overheads(b)})
+	}
+	return later
 }
 
 // availability is the share of its time that a request had a place. An account counts leaving and starting alike, and of these it had one for as long as Kept says.

@@ -94,6 +94,8 @@ type World struct {
 	Seed uint64
 	// Overheads are how long a run takes to begin.
 	Overheads Overheads
+	// Later are overheads that hold instead from their moments on, the first first: what a control plane took, decision by decision.
+	Later []LaterOverheads
 	// KeepWork says that what an evicted task has done is not lost, whatever its class says.
 	KeepWork bool
 	// Foretells says that the core is told of each task how long a run of it will work, as no real world knows: the
@@ -107,27 +109,6 @@ type World struct {
 	Prices []Price
 	Usage  Usage
 	Faults Faults
-}
-
-// Overheads are samples of how long an allocation takes: Hot where the task
-// ran on the node before, Cold elsewhere, First for a task that never ran, where
-// that differs from Cold; and Leave of how long a run works on that was told to leave.
-// Each allocation, and each eviction, draws one; an empty list is no time at all.
-type Overheads struct{ Hot, Cold, First, Leave []cluster.Time }
-
-// Add adds a sample to the list of that name, hot, cold or first.
-func (o *Overheads) Add(name string, t cluster.Time) error {
-	switch name {
-	case "hot":
-		o.Hot = append(o.Hot, t)
-	case "cold":
-		o.Cold = append(o.Cold, t)
-	case "first":
-		o.First = append(o.First, t)
-	default:
-		return fmt.Errorf("overhead %q, want hot, cold or first", name)
-	}
-	return nil
 }
 
 // PlannerTime says how the time that a policy thinks passes in the simulation.

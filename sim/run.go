@@ -90,7 +90,7 @@ func (s *simulation) connect(core *sched.Core) {
 	s.budgets.kernel, s.budgets.tasks = &s.kernel, &s.tasks
 	s.runs = runs{
 		world: world, dice: dice, kernel: &s.kernel, nodes: &s.nodes, tasks: &s.tasks,
-		outbox: &s.outbox, planner: &s.planner, measures: s.measures, budgets: &s.budgets, given: map[run]given{},
+		outbox: &s.outbox, planner: &s.planner, measures: s.measures, budgets: &s.budgets, overheads: overheads{world: world, dice: dice}, given: map[run]given{},
 	}
 	s.injector = injector{faults: &world.Faults, dice: dice, kernel: &s.kernel, nodes: &s.nodes, tasks: &s.tasks, outbox: &s.outbox, runs: &s.runs}
 	s.switches = switches{

@@ -27,7 +27,8 @@ type runs struct {
 	measures *measures
 	budgets  *budgets
 
-	given map[run]given // runs that were given up and may begin yet
+	overheads overheads
+	given     map[run]given // runs that were given up and may begin yet
 }
 
 // run names one run of one task.
@@ -73,19 +74,20 @@ func (r *runs) allocate(d sched.Decision) {
 
 // overhead draws how long the allocation takes.
 func (r *runs) overhead(t *task) cluster.Time {
-	o := &r.world.Overheads
+	now := r.kernel.now
+	o := r.overheads.at(now)
 	if len(o.Hot) == 0 && len(o.Cold) == 0 {
 		return 0
 	}
 	if slices.Contains(t.warm, t.node) {
-		return r.dice.sample(o.Hot)
+		return r.overheads.next(now, hotStart)
 	}
 	first := len(t.warm) == 0
 	t.warm = append(t.warm, t.node)
 	if first && len(o.First) > 0 {
-		return r.dice.sample(o.First)
+		return r.overheads.next(now, firstStart)
 	}
-	return r.dice.sample(o.Cold)
+	return r.overheads.next(now, coldStart)
 }
 
 // begin lets an allocation that is ready work. One that was given up begins
@@ -166,7 +168,7 @@ func (r *runs) evict(d sched.Decision) {
 	if own {
 		r.budgets.leave(d.Task)
 	}
-	leaves := r.planner.effectiveAt() + r.dice.sample(r.world.Overheads.Leave)
+	leaves := r.planner.effectiveAt() + r.overheads.next(r.kernel.now, leavesAfter)
 	switch {
 	case (own || orphaned) && r.dice.falls(faults.EvictLate):
 		if own {
@@ -204,6 +206,7 @@ func (r *runs) kept(row cluster.TaskID) bool {
 // leave ends a run whose task goes on, and tells the core.
 func (r *runs) leave(row cluster.TaskID, attempt uint32) {
 	t := r.tasks.list[row]
+	anew := cluster.Time(0)
 	if t.attempt == attempt && t.phase != idle {
 		r.measures.happened(happening{what: evicted, at: r.kernel.now, task: t, row: r.planner.view().Task(row)})
 		if t.single {
@@ -212,11 +215,16 @@ func (r *runs) leave(row cluster.TaskID, attempt uint32) {
 			return
 		}
 		r.stop(row)
+		anew = r.overheads.next(r.kernel.now, comesAnew)
 	} else {
 		r.removeOrphans(row, func(o orphan) bool { return o.attempt == attempt })
 	}
 	delete(r.given, run{row, attempt}) // what was told to leave does not begin any more
 	r.outbox.report(cluster.TaskLeft{Task: row, Attempt: attempt})
+	if anew > 0 {
+		r.outbox.emit(cluster.TaskGated{Task: row, Seq: t.seq})
+		r.kernel.set(timer{at: r.kernel.now + anew, kind: reported, report: cluster.TaskUngated{Task: row, Seq: t.seq, Waited: anew}})
+	}
 }
 
 // removeOrphans removes the orphans of a task that match.

@@ -16,7 +16,7 @@ import (
 
 // This file holds a run on the bed against the simulator. Availabilities of a class are compared request by request, by Welch's t-test and by two one-sided tests of
 // whether the means are equivalent: no further apart than those of the authors' proof of concept were from their simulator's. Preemptions are to be no fewer and no
-// more than in any of several simulations, each of which draws anew how long starts take, of those on the bed, and moves each arrival by up to a tenth of a request's distance.
+// more than in any of several simulations, which take what each start and each leaving took on the bed, and each of which moves every arrival by up to a tenth of a request's distance, and every such time by up to a tenth of itself.
 
 // bound is how far apart means of a class may be in a test and count as the same.
 type bound struct {
@@ -77,7 +77,7 @@ func Compare(o Options, out *Outcome, simulations int) (*Comparison, error) {
 	return c, nil
 }
 
-// perturbed is the replica with each arrival moved by up to a tenth of the distance of requests; the first is as it was.
+// perturbed is the replica with each arrival moved by up to a tenth of the distance of requests, and what starts and leaving took by up to a tenth of it; the first is as it was.
 func perturbed(r *experiment.Replica, i uint64, distance cluster.Time) *experiment.Replica {
 	moved := *r
 	if i == 0 {
@@ -89,6 +89,16 @@ func perturbed(r *experiment.Replica, i uint64, distance cluster.Time) *experime
 		moved.Arrivals[at] = max(0, moved.Arrivals[at]+cluster.Time(chance.Int64N(int64(distance/5)+1))-distance/10)
 	}
 	slices.Sort(moved.Arrivals) // requests keep their order
+	moved.Bursts = slices.Clone(r.Bursts)
+	for at := range moved.Bursts {
+		b := &moved.Bursts[at]
+		for _, list := range []*[]cluster.Time{&b.First, &b.Again, &b.Leave, &b.Anew} {
+			*list = slices.Clone(*list)
+			for i, took := range *list {
+				(*list)[i] = took - took/10 + cluster.Time(chance.Int64N(int64(took/5)+1))
+			}
+		}
+	}
 	return &moved
 }
 

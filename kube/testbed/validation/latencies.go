@@ -1,14 +1,17 @@
 package validation
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
 	"os"
 	"slices"
+	"sort"
 	"time"
 
 	"fairlead.dev/fairlead/cluster"
+	"fairlead.dev/fairlead/experiment"
 	"fairlead.dev/fairlead/recording"
 	"fairlead.dev/fairlead/sched"
 )
@@ -18,16 +21,32 @@ import (
 
 // latencies are those of a recording, up to a moment.
 type latencies struct {
-	first, again []cluster.Time // from when a task was placed until its run was known to have begun: the first time of a request, and others
-	leave        []cluster.Time // from when a run was told to leave until it was known to be gone
-	began, left  []time.Time    // when that was known, the first first
+	first, again []latency   // from when a task was placed until its run was known to have begun: the first time of a request, and others
+	leave        []latency   // from when a run was told to leave until it was known to be gone
+	anew         []latency   // from then until its request was known to wait again; what was decided is that it leave
+	began, left  []time.Time // when that was known, the first first
+	decisions    int
+}
+
+// latency is how long something took that was decided at a moment, as the decision of that number.
+type latency struct {
+	number  int
+	decided time.Time
+	took    cluster.Time
 }
 
 // started is a task of a recording.
 type started struct {
 	attempt         uint32
-	placed, evicted cluster.Time // when that was decided of the attempt; Never if it was not
+	placed, evicted decision // of the attempt
+	gone            latency  // its last end that was decided
 	ran             bool
+}
+
+// decision is one that has not been done yet.
+type decision struct {
+	number int // 0: there is none
+	at     cluster.Time
 }
 
 // readLatencies reads the recording in a folder up to a moment.
@@ -43,6 +62,9 @@ func readLatencies(folder string, until time.Time) (l latencies, err error) {
 	}
 	if len(l.first) == 0 {
 		return l, fmt.Errorf("the scheduler has recorded no start in %s", folder)
+	}
+	for _, list := range [][]latency{l.first, l.again, l.leave, l.anew} {
+		slices.SortFunc(list, func(a, b latency) int { return cmp.Compare(a.number, b.number) })
 	}
 	slices.SortFunc(l.began, time.Time.Compare)
 	slices.SortFunc(l.left, time.Time.Compare)
@@ -78,12 +100,13 @@ func (l *latencies) read(file string, until time.Time) (err error) {
 		}
 		for _, d := range call.Out {
 			t := tasks[d.Task]
+			l.decisions++
 			switch {
 			case t == nil:
 			case d.Kind == sched.Place:
-				t.attempt, t.placed, t.evicted = d.Attempt, call.At, cluster.Never
+				t.attempt, t.placed, t.evicted = d.Attempt, decision{l.decisions, call.At}, decision{}
 			case d.Kind == sched.Evict && d.Attempt == t.attempt:
-				t.evicted = call.At
+				t.evicted = decision{l.decisions, call.At}
 			}
 		}
 	}
@@ -93,35 +116,95 @@ func (l *latencies) read(file string, until time.Time) (err error) {
 func (l *latencies) happened(tasks map[cluster.TaskID]*started, e cluster.Event, now cluster.Time, at time.Time) {
 	switch e := e.(type) {
 	case cluster.TaskSubmitted:
-		tasks[e.Task] = &started{placed: cluster.Never, evicted: cluster.Never, ran: e.Account != nil && e.Account.FirstRun != cluster.Never}
+		tasks[e.Task] = &started{ran: e.Account != nil && e.Account.FirstRun != cluster.Never}
 	case cluster.TaskStarted:
 		t := tasks[e.Task]
-		if t == nil || t.attempt != e.Attempt || t.placed == cluster.Never {
+		if t == nil || t.attempt != e.Attempt || t.placed.number == 0 {
 			return
 		}
 		into := &l.again
 		if !t.ran {
 			into = &l.first
 		}
-		*into = append(*into, now-t.placed)
+		*into = append(*into, t.placed.done(now, at))
 		l.began = append(l.began, at)
-		t.placed, t.ran = cluster.Never, true
+		t.placed, t.ran = decision{}, true
 	case cluster.TaskLeft:
 		t := tasks[e.Task]
-		if t == nil || t.attempt != e.Attempt || t.evicted == cluster.Never {
+		if t == nil || t.attempt != e.Attempt || t.evicted.number == 0 {
 			return
 		}
-		l.leave = append(l.leave, now-t.evicted)
+		t.gone = t.evicted.done(now, at)
+		l.leave = append(l.leave, t.gone)
 		l.left = append(l.left, at)
-		t.evicted = cluster.Never
+		t.evicted = decision{}
+	case cluster.TaskUngated:
+		if t := tasks[e.Task]; t != nil && t.gone.number > 0 {
+			l.anew = append(l.anew, latency{t.gone.number, t.gone.decided, e.Waited})
+			t.gone = latency{}
+		}
 	default: // says nothing of a start or an end
 	}
+}
+
+// done is how long the decision took that is done now.
+func (d decision) done(now cluster.Time, at time.Time) latency {
+	took := now - d.at
+	return latency{d.number, at.Add(-time.Duration(took) * time.Microsecond), took}
+}
+
+// times are how long they took.
+func times(list []latency) (all []cluster.Time) {
+	for _, l := range list {
+		all = append(all, l.took)
+	}
+	return all
+}
+
+// bursts parts them by evictions, of which those are one burst that were decided no later than a span after the first of it. Times count from a moment on; half of what is between two bursts
+// belongs to each, as those of a simulation come a little sooner or later. A span of 0 parts nothing.
+func (l *latencies) bursts(origin time.Time, span time.Duration) (bursts []experiment.Burst) {
+	if span <= 0 {
+		return nil
+	}
+	var began, last time.Time
+	for _, e := range l.leave {
+		switch {
+		case len(bursts) == 0:
+			began = e.decided
+			bursts = append(bursts, experiment.Burst{})
+		case e.decided.Sub(began) > span:
+			between := last.Add(e.decided.Sub(last) / 2)
+			began = e.decided
+			bursts = append(bursts, experiment.Burst{From: cluster.Time(between.Sub(origin).Microseconds())})
+		}
+		last = e.decided
+		b := &bursts[len(bursts)-1]
+		b.Leave = append(b.Leave, e.took)
+	}
+	of := func(e latency) *experiment.Burst {
+		at := cluster.Time(e.decided.Sub(origin).Microseconds())
+		return &bursts[max(0, sort.Search(len(bursts), func(i int) bool { return bursts[i].From > at })-1)]
+	}
+	for i := 0; i < len(l.first) && bursts != nil; i++ {
+		b := of(l.first[i])
+		b.First = append(b.First, l.first[i].took)
+	}
+	for i := 0; i < len(l.again) && bursts != nil; i++ {
+		b := of(l.again[i])
+		b.Again = append(b.Again, l.again[i].took)
+	}
+	for i := 0; i < len(l.anew) && bursts != nil; i++ {
+		b := of(l.anew[i])
+		b.Anew = append(b.Anew, l.anew[i].took)
+	}
+	return bursts
 }
 
 // kept is for how long of an eviction and the start after it a request had a place, on average: until a watch showed that the pod was gone, and from when it
 // showed that the next one had a node.
 func (l *latencies) kept(began, left []time.Time) cluster.Time {
-	return mean(l.leave) - later(l.left, left) + later(l.began, began)
+	return mean(times(l.leave)) - later(l.left, left) + later(l.began, began)
 }
 
 // later is how much later the first ones are than the others, which are the same in another's eyes, on average.

@@ -80,7 +80,9 @@ func Run(ctx context.Context, o Options) (out Outcome, err error) {
 	if err != nil {
 		return out, err
 	}
-	out.replica.First, out.replica.Again, out.replica.Leave = took.first, took.again, took.leave
+	out.replica.First, out.replica.Again, out.replica.Leave = times(took.first), times(took.again), times(took.leave)
+	out.replica.Anew = times(took.anew)
+	out.replica.Bursts = took.bursts(out.ended.Add(-time.Duration(out.replica.Until)*time.Microsecond), time.Duration(out.replica.Trigger.Watchdog)*time.Microsecond/2)
 	out.replica.Kept = took.kept(out.began, out.left)
 	return out, nil
 }
