@@ -12,7 +12,7 @@ func TestLaterOverheads(t *testing.T) {
 	world := &World{
 		Overheads: Overheads{Leave: []cluster.Time{9}},
 		Later: []LaterOverheads{
-			{From: 10 * second, Overheads: Overheads{Leave: []cluster.Time{1, 2, 3}, Hot: []cluster.Time{7}}},
+			{From: 10 * second, Overheads: Overheads{Leave: []cluster.Time{1, 2}, Hot: []cluster.Time{7}}},
 			{From: 20 * second, Overheads: Overheads{Leave: []cluster.Time{4, 5}}},
 		},
 	}
@@ -22,9 +22,16 @@ func TestLaterOverheads(t *testing.T) {
 		kind overhead
 		want cluster.Time
 	}{
-		{0, leavesAfter, 9}, {9 * second, hotStart, 0},
-		{10 * second, leavesAfter, 1}, {10 * second, hotStart, 7}, {11 * second, leavesAfter, 2}, {12 * second, leavesAfter, 3}, {13 * second, leavesAfter, 1}, {13 * second, coldStart, 0},
-		{20 * second, leavesAfter, 4}, {20 * second, hotStart, 0}, {30 * second, leavesAfter, 5},
+		{0, leavesAfter, 9},
+		{9 * second, hotStart, 0},
+		{10 * second, leavesAfter, 1},
+		{10 * second, hotStart, 7},
+		{11 * second, leavesAfter, 2},
+		{12 * second, leavesAfter, 1},
+		{13 * second, coldStart, 0},
+		{20 * second, leavesAfter, 4},
+		{20 * second, hotStart, 0},
+		{30 * second, leavesAfter, 5},
 	} {
 		if got := o.next(step.now, step.kind); got != step.want {
 			t.Errorf("step %d: what is decided at %v takes %v, want %v", i, step.now, got, step.want)
