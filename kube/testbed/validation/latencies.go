@@ -164,39 +164,35 @@ func times(list []latency) (all []cluster.Time) {
 // bursts parts them by evictions, of which those are one burst that were decided no later than a span after the first of it. Times count from a moment on; half of what is between two bursts
 // belongs to each, as those of a simulation come a little sooner or later. A span of 0 parts nothing.
 func (l *latencies) bursts(origin time.Time, span time.Duration) (bursts []experiment.Burst) {
-	if span <= 0 {
+	if span <= 0 || len(l.leave) == 0 {
 		return nil
 	}
-	var began, last time.Time
+	since := func(at time.Time) cluster.Time { return cluster.Time(at.Sub(origin).Microseconds()) }
+	bursts = []experiment.Burst{{}}
+	began, last := l.leave[0].decided, l.leave[0].decided
 	for _, e := range l.leave {
-		switch {
-		case len(bursts) == 0:
+		if e.decided.Sub(began) > span {
 			began = e.decided
-			bursts = append(bursts, experiment.Burst{})
-		case e.decided.Sub(began) > span:
-			between := last.Add(e.decided.Sub(last) / 2)
-			began = e.decided
-			bursts = append(bursts, experiment.Burst{From: cluster.Time(between.Sub(origin).Microseconds())})
+			bursts = append(bursts, experiment.Burst{From: since(last.Add(began.Sub(last) / 2))})
 		}
 		last = e.decided
-		b := &bursts[len(bursts)-1]
-		b.Leave = append(b.Leave, e.took)
 	}
 	of := func(e latency) *experiment.Burst {
-		at := cluster.Time(e.decided.Sub(origin).Microseconds())
-		return &bursts[max(0, sort.Search(len(bursts), func(i int) bool { return bursts[i].From > at })-1)]
+		return &bursts[max(0, sort.Search(len(bursts), func(i int) bool { return bursts[i].From > since(e.decided) })-1)]
 	}
-	for i := 0; i < len(l.first) && bursts != nil; i++ {
-		b := of(l.first[i])
-		b.First = append(b.First, l.first[i].took)
-	}
-	for i := 0; i < len(l.again) && bursts != nil; i++ {
-		b := of(l.again[i])
-		b.Again = append(b.Again, l.again[i].took)
-	}
-	for i := 0; i < len(l.anew) && bursts != nil; i++ {
-		b := of(l.anew[i])
-		b.Anew = append(b.Anew, l.anew[i].took)
+	for _, kind := range []struct {
+		list []latency
+		into func(*experiment.Burst) *[]cluster.Time
+	}{
+		{l.first, func(b *experiment.Burst) *[]cluster.Time { return &b.First }},
+		{l.again, func(b *experiment.Burst) *[]cluster.Time { return &b.Again }},
+		{l.leave, func(b *experiment.Burst) *[]cluster.Time { return &b.Leave }},
+		{l.anew, func(b *experiment.Burst) *[]cluster.Time { return &b.Anew }},
+	} {
+		for _, e := range kind.list {
+			into := kind.into(of(e))
+			*into = append(*into, e.took)
+		}
 	}
 	return bursts
 }
