@@ -11,9 +11,11 @@
 package sim
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 
 	"fairlead.dev/fairlead/class"
 	"fairlead.dev/fairlead/cluster"
@@ -197,6 +199,9 @@ func (c *Config) Validate() error {
 	}
 	if r := c.World.Switches; r.OffAfter < 0 || r.Wake < 0 || r.Keep < 0 {
 		return fmt.Errorf("switches %+v, want nothing below 0", r)
+	}
+	if !slices.IsSortedFunc(c.World.Later, func(a, b LaterOverheads) int { return cmp.Compare(a.From, b.From) }) {
+		return errors.New("later overheads do not come in the order of their moments, want the first first")
 	}
 	return c.World.Faults.Validate()
 }

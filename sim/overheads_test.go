@@ -16,6 +16,10 @@ func TestLaterOverheads(t *testing.T) {
 			{From: 20 * second, Overheads: Overheads{Leave: []cluster.Time{4, 5}}},
 		},
 	}
+	disordered := Config{Source: contest(), Lanes: lane(t, "priority"), World: World{Later: []LaterOverheads{world.Later[1], world.Later[0]}}}
+	if err := disordered.Validate(); err == nil {
+		t.Error("later overheads may come in any order")
+	}
 	o := overheads{world: world, dice: newDice(1)}
 	for i, step := range []struct {
 		now  cluster.Time
@@ -39,7 +43,7 @@ func TestLaterOverheads(t *testing.T) {
 	}
 }
 
-// TestMadeAnew: who was evicted waits again, and may be placed again, once somebody has made it anew; that counts as waiting.
+// TestMadeAnew: who was evicted waits again, and may be placed again, once somebody has made it anew.
 func TestMadeAnew(t *testing.T) {
 	for _, c := range []struct {
 		anew cluster.Time
