@@ -22,6 +22,7 @@ import (
 type medeaPairs struct {
 	with, policy, dir string
 	rounds            int
+	unbound           bool
 	applications      medea.Options
 	pace              medea.Pace
 	short             testbed.Load
@@ -41,6 +42,9 @@ waited, and how the constraints stand in the end. These are judged by what the A
 what the scheduler says of them is held against that.
 
 A violation is avoidable if its constraint is hard, or if moving one pod to a node that has room would leave fewer.
+With --owned, ReplicaSets make the pods, so that pods are moved, and are judged once nobody was for 100 s. With
+--unbound the other side of a pair has the same applications, without their constraints: what is left of the difference
+is what constraints cost.
 Each round draws other applications, of which a placement that violates nothing is known. Leave the machine alone meanwhile.`,
 		Example: `  fairlead-testbed medea
   fairlead-testbed medea --nodes 60 --applications 4 --pods 500 --rounds 1`,
@@ -61,7 +65,9 @@ Each round draws other applications, of which a placement that violates nothing 
 	f.Int64Var(&m.applications.Utilisation, "utilisation", 500, "thousandths of the nodes that applications and other work take")
 	f.Uint64Var(&m.applications.Seed, "seed", 1, "of the first round's applications")
 	f.DurationVar(&m.pace.Every, "every", 1250*time.Millisecond, "how long after an application the next one comes")
-	f.Float64Var(&m.pace.Rate, "application-rate", 40, "pods of an application per second; 0 is flat out")
+	f.BoolVar(&m.unbound, "unbound", false, "have the same applications come without their constraints, where none would")
+	f.BoolVar(&m.applications.Owned, "owned", false, "have ReplicaSets make the pods of applications, so that pods may be moved")
+	f.Float64Var(&m.pace.Rate, "application-rate", 40, "pods of an application per second, unless ReplicaSets make them; 0 is flat out")
 	f.IntVar(&m.short.Pods, "pods", 2500, "short pods to create")
 	f.Float64Var(&m.short.Rate, "rate", 100, "of them per second; 0 is flat out")
 	return c
@@ -126,23 +132,28 @@ func (m *medeaPairs) measure(ctx context.Context, pair *medeaPair, beside bool) 
 		return err
 	}
 	began := time.Now()
-	if !beside {
+	if !beside && !m.unbound {
 		pair.without, err = bed.Measure(ctx, m.short)
 		m.note(pair.round, began, &pair.without, "without applications")
 		return err
 	}
+	result, outcome, what := &pair.beside, &pair.outcome, "beside applications"
+	if !beside {
+		result, outcome, what = &pair.without, new(medea.Outcome), "beside applications without constraints"
+		workload.Unbind()
+	}
 	both, running := errgroup.WithContext(ctx)
 	both.Go(func() (err error) {
-		pair.beside, err = bed.Measure(running, m.short)
-		m.note(pair.round, began, &pair.beside, "beside applications")
+		*result, err = bed.Measure(running, m.short)
+		m.note(pair.round, began, result, what)
 		return err
 	})
 	both.Go(func() (err error) {
-		pair.outcome, err = prepared.Submit(running, m.pace)
-		fmt.Fprintf(m.log, "%s round %d: applications came for %s\n", time.Now().Format(time.TimeOnly), pair.round, short(pair.outcome.Took))
+		*outcome, err = prepared.Submit(running, m.pace)
+		fmt.Fprintf(m.log, "%s round %d: applications came for %s, and %d pods were moved\n", time.Now().Format(time.TimeOnly), pair.round, short(outcome.Took), outcome.Moved)
 		return err
 	})
-	if err := both.Wait(); err != nil {
+	if err := both.Wait(); err != nil || !beside {
 		return err
 	}
 	pair.applications, pair.pods = workload.Applications(), workload.Pods()
@@ -160,6 +171,11 @@ func (m *medeaPairs) prepare(ctx context.Context, bed *testbed.Bed, workload *me
 	}
 	if err := testbed.Define(ctx, bed); err != nil {
 		return nil, err
+	}
+	if m.applications.Owned {
+		if err := testbed.StartControllers(ctx, bed, "replicaset-controller"); err != nil {
+			return nil, err
+		}
 	}
 	prepared, err := medea.Prepare(ctx, bed, workload)
 	if err != nil {

@@ -13,8 +13,8 @@ import (
 // medeaPair is what a round came to.
 type medeaPair struct {
 	round              int
-	without, beside    testbed.Result
-	applications, pods int // that came
+	without, beside    testbed.Result // without them, or their constraints
+	applications, pods int            // that came
 	outcome            medea.Outcome
 	verdict            medea.Verdict
 }
@@ -27,8 +27,8 @@ const allowed = 1.25
 
 // print writes both sides of each round, and what they say together.
 func (t *medeaTable) print(w io.Writer) {
-	fmt.Fprintln(w, "| round | short pods: p50 without | beside | p99 without | beside | ratio | applications placed | pods | time to place: p50 | p99 | constraints | bound | violated | avoidable | statuses that say otherwise |")
-	fmt.Fprintln(w, "|---|---|---|---|---|---|---|---|---|---|---|---|---|---|---|")
+	fmt.Fprintln(w, "| round | short pods: p50 without | beside | p99 without | beside | ratio | applications placed | pods | moved | time to place: p50 | p99 | constraints | bound | violated | avoidable | statuses that say otherwise |")
+	fmt.Fprintln(w, "|---|---|---|---|---|---|---|---|---|---|---|---|---|---|---|---|")
 	for i := range t.pairs {
 		p := &t.pairs[i]
 		v := &p.verdict
@@ -37,9 +37,9 @@ func (t *medeaTable) print(w io.Writer) {
 			placed := testbed.Summarize(0, p.outcome.Placed, nil)
 			p50, p99 = short(placed.P50).String(), short(placed.P99).String()
 		}
-		fmt.Fprintf(w, "| %d | %s | %s | %s | %s | %.2f | %d of %d | %d of %d | %s | %s | %d | %d | %d | %d | %d |\n", p.round,
+		fmt.Fprintf(w, "| %d | %s | %s | %s | %s | %.2f | %d of %d | %d of %d | %d | %s | %s | %d | %d | %d | %d | %d |\n", p.round,
 			short(p.without.P50), short(p.beside.P50), short(p.without.P99), short(p.beside.P99), ratio(p.beside.P99, p.without.P99),
-			len(p.outcome.Placed), p.applications, p.outcome.Bound, p.pods, p50, p99,
+			len(p.outcome.Placed), p.applications, p.outcome.Bound, p.pods, p.outcome.Moved, p50, p99,
 			v.Constraints, v.Bound, v.Violating, v.Avoidable, v.Contradicted)
 	}
 	without := t.sorted(func(p *medeaPair) time.Duration { return p.without.P99 })

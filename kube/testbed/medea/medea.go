@@ -4,7 +4,7 @@
 // violates nothing is known. Here each is a number of pods, and what it asks for are PlacementConstraints of the namespace that it shares with those to which it is tied. What is asked of single nodes, cardinality and anti-affinity, is hard, as whoever
 // finds no such node may wait; what is asked of racks and upgrade domains, and company, is soft.
 //
-// Pods have no owner: nobody would make another in place of one that is moved, so that none is, and what is judged is how they were placed.
+// Pods may be of ReplicaSets, one for each kind of an application's pods. Otherwise nobody would make another in place of one that is moved, so that none is, and what is judged is how they were placed.
 package medea
 
 import (
@@ -13,6 +13,7 @@ import (
 	"slices"
 	"strings"
 
+	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -32,12 +33,16 @@ type Options struct {
 	Seed uint64
 	// Scheduler is the schedulerName of the applications' pods.
 	Scheduler string
+	// Owned has ReplicaSets make these pods, so that one that is moved comes again. A controller must be there for that.
+	Owned bool
 }
 
 // Workload is nodes, other work on them, and applications that are to come.
 type Workload struct {
 	drawn        *planted.Instance
 	scheduler    string
+	owned        bool
+	unbound      bool
 	applications []application
 }
 
@@ -56,7 +61,8 @@ const (
 	rack          = prefix + "rack"
 	upgradeDomain = prefix + "upgrade-domain"
 	member        = prefix + "application"
-	appLabel      = "app" // of the application's name
+	replicaSet    = prefix + "replica-set" // that makes the pod
+	appLabel      = "app"                  // of the application's name
 	yes           = "true"
 )
 
@@ -68,7 +74,7 @@ func Draw(o Options) (*Workload, error) {
 	if err != nil {
 		return nil, fmt.Errorf("draw applications: %w", err)
 	}
-	w := &Workload{drawn: drawn, scheduler: o.Scheduler}
+	w := &Workload{drawn: drawn, scheduler: o.Scheduler, owned: o.Owned}
 	p := &drawn.Problem
 	for i := range p.Applications {
 		of := &p.Applications[i]
@@ -131,6 +137,14 @@ func (w *Workload) enter() {
 	}
 }
 
+// Unbind takes all constraints away.
+func (w *Workload) Unbind() {
+	w.unbound = true
+	for i := range w.applications {
+		w.applications[i].constraints = nil
+	}
+}
+
 // Applications is how many applications there are.
 func (w *Workload) Applications() int { return len(w.applications) }
 
@@ -163,6 +177,28 @@ func (w *Workload) pod(a *application, number, shape int) *corev1.Pod {
 	pod := newPod(fmt.Sprintf("%s-%s-%d", a.name, w.drawn.Parts[shape], number), w.drawn.Problem.Shapes[shape].Demand)
 	pod.Labels, pod.Spec.SchedulerName = labels, w.scheduler
 	return pod
+}
+
+// sets are ReplicaSets that make the pods of the application: one for those of each shape, which come one after the other.
+func (w *Workload) sets(a *application) (sets []*appsv1.ReplicaSet) {
+	shape := int32(-1)
+	for i, pod := range a.pods {
+		if of := w.drawn.Problem.Containers[int(a.first)+i].Shape; of != shape {
+			shape = of
+			name := a.name + "-" + w.drawn.Parts[shape]
+			template := corev1.PodTemplateSpec{ObjectMeta: metav1.ObjectMeta{Labels: maps.Clone(pod.Labels)}, Spec: *pod.Spec.DeepCopy()}
+			template.Labels[replicaSet] = name
+			template.Spec.TerminationGracePeriodSeconds = new(int64) // no kubelet says that one has ended
+			sets = append(sets, &appsv1.ReplicaSet{
+				ObjectMeta: metav1.ObjectMeta{Namespace: a.namespace, Name: name},
+				Spec: appsv1.ReplicaSetSpec{
+					Replicas: new(int32), Selector: &metav1.LabelSelector{MatchLabels: map[string]string{replicaSet: name}}, Template: template,
+				},
+			})
+		}
+		*sets[len(sets)-1].Spec.Replicas++
+	}
+	return sets
 }
 
 // newPod is a pod that requests as much.

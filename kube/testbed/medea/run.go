@@ -15,6 +15,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/kubernetes"
@@ -29,6 +30,9 @@ const (
 	// patience is how long no pod of the applications may be bound before those that wait are given up: more than a round beside
 	// the scheduler's core takes, in which integer programs have half a minute.
 	patience = 60 * time.Second
+	// settles is how long nothing may happen before nobody is moved any more: more than such a round, and the minute after
+	// which the scheduler looks for moves where nothing waits.
+	settles = 100 * time.Second
 	// writers is how many requests are under way at once before anything is measured.
 	writers = 64
 	// toldWithin is how long what is said of constraints may take to be what is: it is looked at every five seconds.
@@ -95,9 +99,9 @@ func (r *Run) create(ctx context.Context, pod *corev1.Pod) error {
 type Outcome struct {
 	// Placed is how long each of those took of which all pods were bound: from when the last of them was created.
 	Placed []time.Duration
-	// Bound is how many pods of all applications were bound, and Took how long after the first was created the last of these was.
-	Bound int
-	Took  time.Duration
+	// Bound is how many pods of all applications were bound in the end, and Took how long after the first was created the last of these was. Moved is how many were bound before, and went.
+	Bound, Moved int
+	Took         time.Duration
 }
 
 // Pace is how fast applications come.
@@ -108,12 +112,16 @@ type Pace struct {
 	Rate float64
 }
 
-// Submit creates the applications one after the other, each once its constraints are accepted. It returns when all pods are bound, or none was for as long as its patience lasts.
+// Submit creates the applications one after the other, each once its constraints are accepted. It returns when all pods are bound, or none was for as long as its patience lasts; where ReplicaSets make
+// pods of those that are moved, when that long none was.
 func (r *Run) Submit(ctx context.Context, pace Pace) (Outcome, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	now := time.Now()
-	b := &binds{began: now, last: now, at: map[string]time.Time{}}
+	b := &binds{began: now, last: now, want: map[string]int{}, of: map[string]int{}, there: map[types.UID]bool{}, whole: map[string]time.Time{}}
+	for i := range r.workload.applications {
+		b.want[r.workload.applications[i].name] = len(r.workload.applications[i].pods)
+	}
 	if err := testbed.FollowPods(ctx, r.client.CoreV1().Pods(metav1.NamespaceAll), member, b.see); err != nil {
 		return Outcome{}, err
 	}
@@ -127,7 +135,7 @@ func (r *Run) Submit(ctx context.Context, pace Pace) (Outcome, error) {
 		}
 		created[i] = time.Now()
 	}
-	if err := b.await(ctx, r.workload.Pods()); err != nil {
+	if err := b.await(ctx, r.workload.Pods(), r.workload.owned && !r.workload.unbound); err != nil {
 		return Outcome{}, err
 	}
 	return r.workload.outcome(b, created), nil
@@ -137,6 +145,14 @@ func (r *Run) Submit(ctx context.Context, pace Pace) (Outcome, error) {
 func (r *Run) submit(ctx context.Context, a *application, rate float64) error {
 	if err := r.constrain(ctx, a); err != nil {
 		return err
+	}
+	if r.workload.owned {
+		for _, set := range r.workload.sets(a) {
+			if _, err := r.client.AppsV1().ReplicaSets(set.Namespace).Create(ctx, set, metav1.CreateOptions{}); err != nil {
+				return fmt.Errorf("create ReplicaSet %s/%s: %w", set.Namespace, set.Name, err)
+			}
+		}
+		return nil
 	}
 	next := time.Now()
 	for _, pod := range a.pods {
@@ -166,18 +182,10 @@ func sleepUntil(ctx context.Context, at time.Time) error {
 func (w *Workload) outcome(b *binds, created []time.Time) Outcome {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	o := Outcome{Bound: len(b.at), Took: b.last.Sub(b.began)}
+	o := Outcome{Bound: len(b.there), Moved: b.moved, Took: b.last.Sub(b.began)}
 	for i := range w.applications {
-		whole, last := true, created[i]
-		for _, pod := range w.applications[i].pods {
-			at, bound := b.at[key(pod)]
-			whole = whole && bound
-			if at.After(last) {
-				last = at
-			}
-		}
-		if whole {
-			o.Placed = append(o.Placed, last.Sub(created[i]))
+		if at, whole := b.whole[w.applications[i].name]; whole {
+			o.Placed = append(o.Placed, max(0, at.Sub(created[i])))
 		}
 	}
 	slices.Sort(o.Placed)
@@ -225,32 +233,46 @@ func typed(object *unstructured.Unstructured) (*v1alpha1.PlacementConstraint, er
 
 // binds notes when pods were bound.
 type binds struct {
-	began time.Time // what is watched
+	began time.Time      // what is watched
+	want  map[string]int // by application: of how many pods it is
 
-	mu   sync.Mutex
-	at   map[string]time.Time
-	last time.Time // when anything was bound
+	mu    sync.Mutex
+	there map[types.UID]bool   // pods that are bound
+	of    map[string]int       // how many these are, by application
+	whole map[string]time.Time // by application: when all of its pods were bound for the first time
+	moved int                  // how many were bound, and are gone
+	last  time.Time            // when anything was bound, or went
 }
-
-func key(p *corev1.Pod) string { return p.Namespace + "/" + p.Name }
 
 // see is called with each pod that changes.
 func (b *binds) see(pod *corev1.Pod, gone bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if _, known := b.at[key(pod)]; known || gone || pod.Spec.NodeName == "" {
+	app, now, known := pod.Labels[appLabel], time.Now(), b.there[pod.UID]
+	switch {
+	case gone && known:
+		delete(b.there, pod.UID)
+		b.of[app]--
+		b.moved++
+	case gone || known || pod.Spec.NodeName == "":
 		return
+	default:
+		b.there[pod.UID] = true
+		b.of[app]++
 	}
-	b.last = time.Now()
-	b.at[key(pod)] = b.last
+	b.last = now
+	if _, was := b.whole[app]; !was && b.of[app] == b.want[app] {
+		b.whole[app] = now
+	}
 }
 
-// await waits until so many are bound, or none was for long.
-func (b *binds) await(ctx context.Context, want int) error {
+// await waits until so many are bound, and if pods may be moved nothing has happened for long, or until nothing has.
+func (b *binds) await(ctx context.Context, want int, move bool) error {
 	since := time.Now()
 	for {
 		b.mu.Lock()
-		done := len(b.at) == want || min(time.Since(since), time.Since(b.last)) > patience
+		quiet := min(time.Since(since), time.Since(b.last))
+		done := len(b.there) == want && (!move || quiet > settles) || len(b.there) != want && quiet > patience
 		b.mu.Unlock()
 		if done {
 			return nil
