@@ -35,8 +35,10 @@ func (s *Served) honourRights(ctx context.Context, reviews authorizationclient.S
 		s.WorkloadAccounts = false // which it does not write
 	}
 	asked := s.read(hard, bestEffort)
-	if c.Shadow() { // nobody leaves
-		asked = slices.DeleteFunc(asked, func(r schema.GroupVersionResource) bool { return slices.Contains(podsLeaving(bestEffort), r) })
+	if c.Shadow() { // nobody leaves, or is resized
+		asked = slices.DeleteFunc(asked, func(r schema.GroupVersionResource) bool {
+			return r == scheduler.Resizes() || slices.Contains(podsLeaving(bestEffort), r)
+		})
 	}
 	forbidden := missingRights(ctx, reviews, asked)
 	for _, r := range asked {

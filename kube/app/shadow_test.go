@@ -11,6 +11,10 @@ import (
 	"testing"
 
 	"github.com/prometheus/client_golang/prometheus"
+	authorizationv1 "k8s.io/api/authorization/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/client-go/kubernetes/fake"
+	clienttesting "k8s.io/client-go/testing"
 
 	"fairlead.dev/fairlead/kube/config"
 	"fairlead.dev/fairlead/shadow"
@@ -51,6 +55,28 @@ func TestShadowIsServed(t *testing.T) {
 				t.Errorf("got %s", text)
 			}
 		})
+	}
+}
+
+// A shadow asks for no right to change anything, which its role has not: it would be told that it lacks them, and ask again for a while before it begins.
+func TestShadowAsksToReadAlone(t *testing.T) {
+	client, asked := fake.NewClientset(), 0
+	client.PrependReactor("create", "selfsubjectaccessreviews", func(action clienttesting.Action) (bool, runtime.Object, error) {
+		review := action.(clienttesting.CreateAction).GetObject().(*authorizationv1.SelfSubjectAccessReview)
+		asked++
+		if of := review.Spec.ResourceAttributes; of.Verb != "list" && of.Verb != "watch" {
+			t.Errorf("it asks whether it may %s %s/%s", of.Verb, of.Resource, of.Subresource)
+		}
+		review.Status.Allowed = true
+		return true, review, nil
+	})
+	profile := config.Profile{Mode: config.Shadow, Evictions: config.Evictions{Enabled: true, Budgets: config.BestEffort}}
+	served := Served{PodGroups: true, ServiceClasses: true, PlacementConstraints: true, WorkloadAccounts: true}
+	if err := served.honourRights(t.Context(), client.AuthorizationV1().SelfSubjectAccessReviews(), &config.SchedulerConfiguration{Profiles: []config.Profile{profile}}); err != nil {
+		t.Fatal(err)
+	}
+	if asked == 0 {
+		t.Error("it asked for nothing")
 	}
 }
 
