@@ -89,10 +89,13 @@ func (a *access) asksForRacks(c *cobra.Command) {
 	c.Flags().StringVar(&a.rack, "rack-label", "", "the `LABEL` of nodes that names their rack, which is rackLabel in the configuration of fairlead-scheduler")
 }
 
-// checkRack refuses what is no label.
-func (a *access) checkRack(c *cobra.Command) error {
+// checkRack refuses what is no label, and any where it is not the live cluster which is asked about.
+func (a *access) checkRack(c *cobra.Command, live bool) error {
 	if a.rack == "" {
 		return nil
+	}
+	if !live {
+		return cli.Usage(c, errors.New("--rack-label: counts for the cluster that kubectl talks to alone; leave it out beside --cluster, --workload, --spec and --tags"))
 	}
 	if problems := validation.IsQualifiedName(a.rack); len(problems) > 0 {
 		return cli.Usage(c, fmt.Errorf("--rack-label: %q is no label: %s", a.rack, strings.Join(problems, "; ")))
@@ -109,9 +112,12 @@ func (a *access) lists(c *cobra.Command) {
 	}
 	c.RunE = func(c *cobra.Command, args []string) error {
 		if namesSource(c) || c.Flags().Lookup("cluster") == nil {
+			if err := a.checkRack(c, false); err != nil {
+				return err
+			}
 			return run(c, args)
 		}
-		if err := errors.Join(checkFormat(c), a.checkRack(c)); err != nil {
+		if err := errors.Join(checkFormat(c), a.checkRack(c, true)); err != nil {
 			return err
 		}
 		client, err := a.client()

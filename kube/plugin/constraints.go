@@ -64,9 +64,12 @@ func (a *access) checks(c *cobra.Command) {
 			args = []string{path}
 		}
 		if c.Flags().Changed("cluster") || c.Flags().Changed("tags") {
+			if err := a.checkRack(c, false); err != nil {
+				return err
+			}
 			return run(c, args)
 		}
-		if err := errors.Join(checkFormat(c), a.checkRack(c)); err != nil {
+		if err := errors.Join(checkFormat(c), a.checkRack(c, true)); err != nil {
 			return err
 		}
 		return a.check(c, args[0], c.Flags().Lookup("output").Value.String())

@@ -444,6 +444,13 @@ PlacementConstraint shop/line-1: Accepted: Pods are placed by it.
 	if code := Main([]string{"plan", "--rack-label", "a b"}, genericiooptions.IOStreams{In: strings.NewReader(""), Out: &out, ErrOut: &failed}); code != 2 || !strings.Contains(failed.String(), `--rack-label: "a b" is no label`) {
 		t.Errorf("%d: %s%s", code, &out, &failed)
 	}
+	for _, args := range [][]string{{"plan", "--rack-label", "rack", "--cluster", "kubernetes:dump.yaml"}, {"constraints", "check", "file.txt", "--rack-label", "rack", "--tags", "a"}} {
+		out.Reset()
+		failed.Reset()
+		if code := Main(args, genericiooptions.IOStreams{In: strings.NewReader(""), Out: &out, ErrOut: &failed}); code != 2 || !strings.Contains(failed.String(), "--rack-label: counts for the cluster that kubectl talks to alone") {
+			t.Errorf("%s: %d: %s%s", args, code, &out, &failed)
+		}
+	}
 }
 
 // A pod of the list names the class that it has, and one that is held for its class stands behind a gate.
