@@ -158,6 +158,12 @@ func (e *election) holds() (until time.Time, err error) {
 	return renewed.Add(lasts), nil
 }
 
+// leads reports whether this process holds the lease.
+func (e *election) leads() bool {
+	_, err := e.holds()
+	return err == nil
+}
+
 // attentive is a lock that tells when somebody else holds it, and when it was renewed.
 type attentive struct {
 	resourcelock.Interface

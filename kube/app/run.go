@@ -78,7 +78,10 @@ func (o *options) run(ctx context.Context, c *config.SchedulerConfiguration, mak
 	}
 	follows := &follower{files: o.files, load: o.configuration, promise: placer.SetClasses, counts: &counts.Configuration}
 	follows.begin(c)
-	serve := endpoints{config: follows.running.Load, registry: registry, flags: flagz.NamedFlagSetsReader{FlagSets: o.sections}, live: append(elect.checks(), liveness(placer)), ready: readiness(ctx, placer), shadow: shadowOf(c, placer)}
+	serve := endpoints{
+		config: follows.running.Load, registry: registry, flags: flagz.NamedFlagSetsReader{FlagSets: o.sections},
+		live: append(elect.checks(), liveness(placer)), ready: readiness(ctx, placer), shadow: shadowOf(c, placer), resources: podResources(podsOf(c, placer), elect.leads),
+	}
 	if err := o.serve(living, serve); err != nil {
 		return err
 	}

@@ -26,6 +26,7 @@ import (
 	utilfeature "k8s.io/apiserver/pkg/util/feature"
 	"k8s.io/client-go/kubernetes/scheme"
 	_ "k8s.io/component-base/metrics/prometheus/clientgo" // counts the client's requests in legacyregistry
+	"k8s.io/component-base/metrics/prometheus/slis"
 	zpages "k8s.io/component-base/zpages/features"
 	"k8s.io/klog/v2"
 
@@ -43,6 +44,8 @@ type endpoints struct {
 	live     []healthz.HealthChecker // fail when the process should be killed
 	ready    []healthz.HealthChecker // fail when it cannot do its work yet, or any more
 	shadow   shadowed                // nil of a scheduler that is none
+	// resources is what pods request; nil where that is not served.
+	resources http.Handler
 }
 
 // liveness says no while a turn of the scheduler's loop does not end. Who probes is
@@ -123,6 +126,10 @@ func (e endpoints) handler() http.Handler {
 	healthz.InstallLivezHandler(paths, e.live...)
 	healthz.InstallReadyzHandler(paths, e.ready...)
 	paths.Handle("/metrics", promhttp.HandlerFor(prometheus.GathererFunc(e.gather), promhttp.HandlerOpts{}))
+	slis.SLIMetricsWithReset{}.Install(paths)
+	if e.resources != nil {
+		paths.Handle("/metrics/resources", e.resources)
+	}
 	paths.HandleFunc("/configz", e.configz)
 	if e.shadow != nil {
 		paths.Handle("/shadow", e.shadow)

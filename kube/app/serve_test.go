@@ -72,7 +72,7 @@ func TestGuard(t *testing.T) {
 	expect("/readyz", http.StatusInternalServerError)
 	s.syncsAt = time.Now()
 	expect("/readyz", http.StatusOK)
-	for _, path := range []string{"/metrics", "/shadow", "/configz", "/flagz", "/statusz", "/debug/pprof/", "/livez/ping", "/"} {
+	for _, path := range []string{"/metrics", "/metrics/slis", "/metrics/resources", "/shadow", "/configz", "/flagz", "/statusz", "/debug/pprof/", "/livez/ping", "/"} {
 		expect(path, http.StatusForbidden)
 	}
 }
@@ -200,8 +200,10 @@ func TestPages(t *testing.T) {
 	e := endpoints{config: config.Default, registry: prometheus.NewRegistry(), flags: flagz.NamedFlagSetsReader{FlagSets: o.sections}}
 	for path, shows := range map[string]string{
 		"/configz": `^{"componentconfig":{"kind":"SchedulerConfiguration"`, "/flagz": `(?m)^record\W+tape$`, "/statusz": `/configz`,
+		"/metrics/slis": `(?m)^kubernetes_healthcheck{name="ping",type="healthz"} 1$`,
 	} {
 		server := httptest.NewServer(e.handler())
+		get(t, server.Client(), server.URL+"/healthz") // which is counted
 		if status, body := get(t, server.Client(), server.URL+path); status != http.StatusOK || !regexp.MustCompile(shows).MatchString(body) {
 			t.Errorf("%s: status %d, want 200 and %s:\n%s", path, status, shows, body)
 		}

@@ -15,6 +15,7 @@ import (
 	utilfeature "k8s.io/apiserver/pkg/util/feature"
 	"k8s.io/client-go/dynamic/dynamicinformer"
 	"k8s.io/client-go/informers"
+	corelisters "k8s.io/client-go/listers/core/v1"
 	"k8s.io/client-go/tools/cache"
 	"k8s.io/klog/v2"
 	"k8s.io/kubernetes/pkg/features"
@@ -73,6 +74,9 @@ func newIntake(s *Scheduler) *intake {
 		landed: landed{nodes: map[types.UID]string{}},
 	}
 }
+
+// Pods are those that the scheduler knows, in the API server's words, with all that decisions look at. Any goroutine may ask.
+func Pods(s *Scheduler) corelisters.PodLister { return s.intake.informers.Core().V1().Pods().Lister() }
 
 // unlisted waits until the informers have listed, but not when stop is closed. It returns the types of which they have not, by name.
 func (in *intake) unlisted(stop <-chan struct{}) []string {
