@@ -22,7 +22,6 @@ import (
 type medeaPairs struct {
 	with, policy, dir string
 	rounds            int
-	unbound           bool
 	applications      medea.Options
 	pace              medea.Pace
 	short             testbed.Load
@@ -65,7 +64,7 @@ Each round draws other applications, of which a placement that violates nothing 
 	f.Int64Var(&m.applications.Utilisation, "utilisation", 500, "thousandths of the nodes that applications and other work take")
 	f.Uint64Var(&m.applications.Seed, "seed", 1, "of the first round's applications")
 	f.DurationVar(&m.pace.Every, "every", 1250*time.Millisecond, "how long after an application the next one comes")
-	f.BoolVar(&m.unbound, "unbound", false, "have the same applications come without their constraints, where none would")
+	f.BoolVar(&m.table.unbound, "unbound", false, "have the same applications come without their constraints, where none would")
 	f.BoolVar(&m.applications.Owned, "owned", false, "have ReplicaSets make the pods of applications, so that pods may be moved")
 	f.Float64Var(&m.pace.Rate, "application-rate", 40, "pods of an application per second, unless ReplicaSets make them; 0 is flat out")
 	f.IntVar(&m.short.Pods, "pods", 2500, "short pods to create")
@@ -132,7 +131,7 @@ func (m *medeaPairs) measure(ctx context.Context, pair *medeaPair, beside bool) 
 		return err
 	}
 	began := time.Now()
-	if !beside && !m.unbound {
+	if !beside && !m.table.unbound {
 		pair.without, err = bed.Measure(ctx, m.short)
 		m.note(pair.round, began, &pair.without, "without applications")
 		return err

@@ -20,7 +20,10 @@ type medeaPair struct {
 }
 
 // medeaTable is all rounds.
-type medeaTable struct{ pairs []medeaPair }
+type medeaTable struct {
+	pairs   []medeaPair
+	unbound bool // the other side has the same applications, without constraints
+}
 
 // allowed is by how much the 99th percentile of short pods may be longer beside applications, if it is beyond all of those without.
 const allowed = 1.25
@@ -45,8 +48,12 @@ func (t *medeaTable) print(w io.Writer) {
 	without := t.sorted(func(p *medeaPair) time.Duration { return p.without.P99 })
 	beside := t.sorted(func(p *medeaPair) time.Duration { return p.beside.P99 })
 	middle, most := (len(without)-1)/2, len(without)-1
-	fmt.Fprintf(w, "\np99 of short pods: %s (%s–%s) without applications, %s (%s–%s) beside them, %.2f times as long; %s.\n",
-		short(without[middle]), short(without[0]), short(without[most]), short(beside[middle]), short(beside[0]), short(beside[most]),
+	other := "applications"
+	if t.unbound {
+		other = "constraints of applications"
+	}
+	fmt.Fprintf(w, "\np99 of short pods: %s (%s–%s) without %s, %s (%s–%s) beside them, %.2f times as long; %s.\n",
+		short(without[middle]), short(without[0]), short(without[most]), other, short(beside[middle]), short(beside[0]), short(beside[most]),
 		ratio(beside[middle], without[middle]), held(without, beside))
 }
 
