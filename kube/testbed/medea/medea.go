@@ -41,8 +41,8 @@ type Options struct {
 type Workload struct {
 	drawn        *planted.Instance
 	scheduler    string
-	owned        bool
-	unbound      bool
+	owned        bool // ReplicaSets make the pods
+	unbound      bool // by constraints, which were taken away
 	applications []application
 }
 
@@ -145,6 +145,9 @@ func (w *Workload) Unbind() {
 	}
 }
 
+// moves reports whether pods may be moved to end violations.
+func (w *Workload) moves() bool { return w.owned && !w.unbound }
+
 // Applications is how many applications there are.
 func (w *Workload) Applications() int { return len(w.applications) }
 
@@ -179,8 +182,8 @@ func (w *Workload) pod(a *application, number, shape int) *corev1.Pod {
 	return pod
 }
 
-// sets are ReplicaSets that make the pods of the application: one for those of each shape, which come one after the other.
-func (w *Workload) sets(a *application) (sets []*appsv1.ReplicaSet) {
+// replicaSets make the pods of the application: one for those of each shape, which come one after the other.
+func (w *Workload) replicaSets(a *application) (sets []*appsv1.ReplicaSet) {
 	shape := int32(-1)
 	for i, pod := range a.pods {
 		if of := w.drawn.Problem.Containers[int(a.first)+i].Shape; of != shape {

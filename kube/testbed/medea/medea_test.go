@@ -17,7 +17,7 @@ func TestReplicaSets(t *testing.T) {
 	templates := []labels.Set{}
 	for i := range w.applications {
 		a, made := &w.applications[i], 0
-		for _, set := range w.sets(a) {
+		for _, set := range w.replicaSets(a) {
 			template := &set.Spec.Template
 			for _, pod := range a.pods[made : made+int(*set.Spec.Replicas)] {
 				if want := requests(pod); roomIn(template.Spec.Containers[0].Resources.Requests) != (room{want.cpu, want.memory, 0}) {

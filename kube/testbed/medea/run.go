@@ -99,7 +99,7 @@ func (r *Run) create(ctx context.Context, pod *corev1.Pod) error {
 type Outcome struct {
 	// Placed is how long each of those took of which all pods were bound: from when the last of them was created.
 	Placed []time.Duration
-	// Bound is how many pods of all applications were bound in the end, and Took how long after the first was created the last of these was. Moved is how many were bound before, and went.
+	// Bound is how many pods of all applications were bound in the end, Moved how many were bound before and went, and Took how long after the first began to come the last of either was.
 	Bound, Moved int
 	Took         time.Duration
 }
@@ -112,8 +112,8 @@ type Pace struct {
 	Rate float64
 }
 
-// Submit creates the applications one after the other, each once its constraints are accepted. It returns when all pods are bound, or none was for as long as its patience lasts; where ReplicaSets make
-// pods of those that are moved, when that long none was.
+// Submit creates the applications one after the other, each once its constraints are accepted. It returns when all pods are bound, or none was for as long as its patience lasts. Where pods
+// may be moved, all that are bound have to settle first.
 func (r *Run) Submit(ctx context.Context, pace Pace) (Outcome, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -135,7 +135,7 @@ func (r *Run) Submit(ctx context.Context, pace Pace) (Outcome, error) {
 		}
 		created[i] = time.Now()
 	}
-	if err := b.await(ctx, r.workload.Pods(), r.workload.owned && !r.workload.unbound); err != nil {
+	if err := b.await(ctx, r.workload.Pods(), r.workload.moves()); err != nil {
 		return Outcome{}, err
 	}
 	return r.workload.outcome(b, created), nil
@@ -147,7 +147,7 @@ func (r *Run) submit(ctx context.Context, a *application, rate float64) error {
 		return err
 	}
 	if r.workload.owned {
-		for _, set := range r.workload.sets(a) {
+		for _, set := range r.workload.replicaSets(a) {
 			if _, err := r.client.AppsV1().ReplicaSets(set.Namespace).Create(ctx, set, metav1.CreateOptions{}); err != nil {
 				return fmt.Errorf("create ReplicaSet %s/%s: %w", set.Namespace, set.Name, err)
 			}
@@ -266,13 +266,16 @@ func (b *binds) see(pod *corev1.Pod, gone bool) {
 	}
 }
 
-// await waits until so many are bound, and if pods may be moved nothing has happened for long, or until nothing has.
-func (b *binds) await(ctx context.Context, want int, move bool) error {
+// await waits until so many are bound, and have settled if they may be moved; or until its patience ends.
+func (b *binds) await(ctx context.Context, want int, moves bool) error {
 	since := time.Now()
 	for {
 		b.mu.Lock()
 		quiet := min(time.Since(since), time.Since(b.last))
-		done := len(b.there) == want && (!move || quiet > settles) || len(b.there) != want && quiet > patience
+		done := quiet > patience
+		if len(b.there) == want {
+			done = !moves || quiet > settles
+		}
 		b.mu.Unlock()
 		if done {
 			return nil
