@@ -71,7 +71,9 @@ func (s *Scheduler) promise(ctx context.Context) {
 		p.taken = wanted
 		return
 	}
-	switch held, ok := s.world.Promise(wanted); {
+	held, ok := s.world.Promise(wanted)
+	s.subject.handling(nil)
+	switch {
 	case ok:
 		p.taken, p.refused = wanted, nil
 		s.explainer.want(held)

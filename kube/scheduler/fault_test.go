@@ -319,6 +319,34 @@ func TestObjectThatPanics(t *testing.T) {
 	}
 }
 
+// A pod on a node that panics the loop when classes change is set aside like any other, with its node, though nothing of its own has changed.
+func TestPodThatPanicsAChangeOfClasses(t *testing.T) {
+	inBubbleWith(t, func(*Options) {}, []runtime.Object{bigNode(0), bigNode(1), plainPod(1), plainPod(2)}, func(b *bubble) {
+		var changing atomic.Bool
+		b.subject.before = func(o metav1.Object) {
+			if o.GetName() == "pod-1" && changing.CompareAndSwap(true, false) {
+				panic("a class that nobody expected")
+			}
+		}
+		b.SetClasses(promising("99%", "gold"))
+		b.run()
+		b.pass(10 * time.Second)
+		b.expectBound("pod-1 pod-2")
+		changing.Store(true)
+		b.SetClasses(promising("90%", "gold"))
+		b.pass(time.Second)
+		if panics, with := b.sum("fairlead_panics_total"), b.labelled("fairlead_panics_total"); panics != 1 || with != "pod" {
+			b.t.Errorf("%v panics with %q, want 1 with pod", panics, with)
+		}
+		b.create(plainPod(3))
+		b.pass(10 * time.Second)
+		b.expectBound("pod-1 pod-2 pod-3")
+		if pods, nodes, others := b.aside.count(); pods != 1 || nodes != 1 || others != 0 {
+			b.t.Errorf("%d pods, %d nodes and %d others are set aside, want one pod and its node", pods, nodes, others)
+		}
+	})
+}
+
 // labelled is the value of the label of what a metric has counted.
 func (b *bubble) labelled(metric string) (values string) {
 	b.t.Helper()

@@ -165,6 +165,7 @@ func (w *World) Promise(now *promises.Promises) (held []*Pod, ok bool) {
 	}
 	classes.change(now)
 	for _, p := range inOrder(w.pods.byUID) {
+		w.pods.handling(p.object)
 		if p.Ours && !p.placed() && p.Stage.sortable() {
 			before := p.Why
 			w.waiting.again(p)
