@@ -61,7 +61,7 @@ flow/spread: cluster flow
 flow/cpumem: cluster flow
 flow/quincy: cluster flow sched/locality
 flow/bandwidth: cluster flow
-flow/slack: cluster flow flow/cpumem
+flow/slack: cluster flow flow/cpumem sched/book
 flow/pack:
 queue: cluster internal/heap queue/fragmentation queue/power queue/promethee sched sched/book sched/evict sched/lifetime
 queue/fragmentation: cluster

@@ -149,7 +149,7 @@ func (p *policy) ticks() int64 {
 func (p *policy) learn(s *cluster.View, c *sched.Changed) {
 	if c.All { // as it is after each change of a class
 		p.reset()
-		p.who.learn(s.Classes())
+		p.who.learn(s)
 	}
 	p.table.Learn(s, c)
 	p.waiting.Forget(s, c)

@@ -3,10 +3,10 @@ package fairlead
 import (
 	"math"
 	"math/bits"
-	"slices"
 
 	"fairlead.dev/fairlead/cluster"
 	"fairlead.dev/fairlead/sched"
+	"fairlead.dev/fairlead/sched/book"
 )
 
 // rank says who comes before whom: the smaller number does, and may evict the larger. It is three bands, one
@@ -49,16 +49,9 @@ type who struct {
 }
 
 // learn ranks the classes.
-func (w *who) learn(classes []cluster.Class) {
-	var list []int32
-	for i := range classes {
-		list = append(list, classes[i].Importance)
-	}
-	slices.Sort(list)
-	list = slices.Compact(list)
+func (w *who) learn(s *cluster.View) {
 	w.order = w.order[:0]
-	for i := range classes {
-		at, _ := slices.BinarySearch(list, classes[i].Importance)
+	for _, at := range book.RankClasses(s, nil).Of {
 		w.order = append(w.order, rank(at))
 	}
 }

@@ -64,7 +64,7 @@ func TestRanksStay(t *testing.T) {
 		classes = append(classes, cluster.Class{Name: "none"}, cluster.Class{Name: "more"})
 		s := crowd(rt, classes)
 		var w who
-		w.learn(s.Classes())
+		w.learn(&s.View)
 		ranks := func() (list []rank) {
 			for i := range classes {
 				list = append(list, w.waiting(&s.View, s.Task(cluster.TaskID(i))))
@@ -102,7 +102,7 @@ func TestNobodyEvictsEquals(t *testing.T) {
 		class := cluster.Class{Name: "a", Availability: cluster.Share(rapid.Int64Range(0, int64(cluster.Whole)).Draw(rt, "availability"))}
 		s := crowd(rt, []cluster.Class{class, class})
 		var w who
-		w.learn(s.Classes())
+		w.learn(&s.View)
 		begun := cluster.Time(rapid.IntRange(0, 3600).Draw(rt, "begun")) * cluster.Second
 		for _, e := range []cluster.Event{cluster.TaskReshaped{Task: 1, Seq: 1}, cluster.TaskFound{Task: 0, Seq: 0}} {
 			if err := s.Apply(begun, e); err != nil {

@@ -6,6 +6,7 @@ import (
 	"sort"
 
 	"fairlead.dev/fairlead/cluster"
+	"fairlead.dev/fairlead/sched/book"
 	"fairlead.dev/fairlead/sched/evict"
 )
 
@@ -17,7 +18,7 @@ import (
 type choice struct {
 	occupants evict.Occupants
 	search    evict.Search
-	classes   classRanks
+	classes   book.ClassRanks
 	pass      uint64   // in which those are not evicted who were placed in it
 	placed    []uint64 // per task row, the pass in which it was placed last
 }
@@ -36,7 +37,7 @@ func (b *bid) compare(o *bid) int {
 // begin begins a round, of a new pass or of the last one.
 func (c *choice) begin(s *cluster.View, pass uint64) {
 	if c.occupants.Rule == nil {
-		c.occupants.Rule, c.classes = c.rank, ranksOf(s)
+		c.occupants.Rule, c.classes = c.rank, book.RankClasses(s, nil)
 	}
 	c.occupants.ForgetAll()
 	c.pass = pass
@@ -89,13 +90,13 @@ func urgencyAs(c *evict.Candidate) urgency { return urgency{-c.Rank, -cluster.Ti
 
 // price is what the chosen cost.
 func (c *choice) price(offer *bid) {
-	offer.lost, offer.sum = slices.Grow(offer.lost[:0], c.classes.count)[:c.classes.count], 0
+	offer.lost, offer.sum = slices.Grow(offer.lost[:0], c.classes.Count)[:c.classes.Count], 0
 	clear(offer.lost)
 	for i := range slices.Backward(c.search.Victims) {
 		victim := &c.search.Victims[i]
 		slack := -cluster.Time(victim.Price)
 		if slack < 0 {
-			level := &offer.lost[c.classes.of[victim.Class]]
+			level := &offer.lost[c.classes.Of[victim.Class]]
 			*level = saturated(*level, slack)
 		}
 		offer.sum = saturated(offer.sum, slack)

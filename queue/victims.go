@@ -2,7 +2,6 @@ package queue
 
 import (
 	"math"
-	"slices"
 
 	"fairlead.dev/fairlead/cluster"
 	"fairlead.dev/fairlead/sched"
@@ -24,7 +23,7 @@ import (
 type victims struct {
 	occupants evict.Occupants
 	search    evict.Search
-	classes   classRanks
+	classes   book.ClassRanks
 	// least is, by node row, the lowest priority of all tasks there: who has no more than that
 	// evicts nobody, and need not rank them to learn it.
 	least []int32
@@ -34,33 +33,6 @@ type victims struct {
 // ones share the last.
 const ranks = 4
 
-// classRanks ranks the classes by importance.
-type classRanks struct {
-	of    []uint8 // by row of classes; 0 is the most important, and so is a row that holds none
-	count int     // how many ranks there are
-}
-
-// ranksOf ranks the classes that there are. A row that holds none has no importance, and
-// takes no rank.
-func ranksOf(s *cluster.View) classRanks {
-	var order []int32
-	for id, class := range s.Classes() {
-		if s.ClassLive(cluster.ClassID(id)) {
-			order = append(order, class.Importance)
-		}
-	}
-	slices.Sort(order)
-	order = slices.Compact(order)
-	r := classRanks{of: make([]uint8, len(s.Classes())), count: len(order)}
-	for id, class := range s.Classes() {
-		if s.ClassLive(cluster.ClassID(id)) {
-			at, _ := slices.BinarySearch(order, class.Importance)
-			r.of[id] = uint8(at)
-		}
-	}
-	return r
-}
-
 // learn takes in what changed.
 func (v *victims) learn(s *cluster.View, c *sched.Changed) {
 	if c.All || v.occupants.Rule == nil {
@@ -68,7 +40,7 @@ func (v *victims) learn(s *cluster.View, c *sched.Changed) {
 			c.Rank = int64(s.Task(c.Task).Priority)
 			return true
 		}}
-		v.classes = ranksOf(s)
+		v.classes = book.RankClasses(s, nil)
 	}
 	v.occupants.Forget(c.Nodes...)
 	for s.NodeRows() > len(v.least) {
@@ -139,7 +111,7 @@ func (v *victims) cost(s *cluster.View, id cluster.ShapeID, priority int32, n cl
 	}
 	const most, scoreBits = 255, 30
 	score := kubeScoreLess(s, s.Shape(id), n, v.search.Gone(s, n))
-	if v.classes.count <= 1 {
+	if v.classes.Count <= 1 {
 		if len(v.search.Victims) == 0 {
 			return 1<<62 | score
 		}
@@ -149,7 +121,7 @@ func (v *victims) cost(s *cluster.View, id cluster.ShapeID, priority int32, n cl
 	}
 	var lost [ranks]int64
 	for i := range v.search.Victims {
-		rank := min(v.classes.of[v.search.Victims[i].Class], ranks-1)
+		rank := min(v.classes.Of[v.search.Victims[i].Class], ranks-1)
 		lost[rank] = min(lost[rank]+1, most)
 	}
 	cost := int64(0)

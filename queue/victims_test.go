@@ -5,6 +5,7 @@ import (
 
 	"fairlead.dev/fairlead/cluster"
 	"fairlead.dev/fairlead/sched"
+	"fairlead.dev/fairlead/sched/book"
 )
 
 // TestForgottenClassTakesNoRank evicts one of two, of which the less important class is told
@@ -35,7 +36,7 @@ func TestForgottenClassTakesNoRank(t *testing.T) {
 		if len(out) == 0 || out[0].Kind != sched.Evict || out[0].Task != less {
 			t.Errorf("decided %v, want first the eviction of task %d, which is of the less important class", out, less)
 		}
-		if ranks := ranksOf(core.View()); ranks.count != 4 || ranks.of[1] != 0 || ranks.of[4] != 3 {
+		if ranks := book.RankClasses(core.View(), nil); ranks.Count != 4 || ranks.Of[1] != 0 || ranks.Of[4] != 3 {
 			t.Errorf("the ranks are %v, want 0 to 3 for the classes that there are", ranks)
 		}
 	}

@@ -37,6 +37,7 @@ import (
 	"fairlead.dev/fairlead/cluster"
 	"fairlead.dev/fairlead/flow"
 	"fairlead.dev/fairlead/flow/cpumem"
+	"fairlead.dev/fairlead/sched/book"
 )
 
 // Options are what a run may choose.
@@ -61,8 +62,7 @@ type Model struct {
 	curve   flow.Curve // scratch of Into
 	edges   []cluster.Time
 	ranked  []cluster.Class // those that ranks are of
-	ranks   []int32         // by class: 0 is the least important of those that promise something
-	most    int32           // the highest rank
+	ranks   book.ClassRanks // of those that promise something
 }
 
 // New is the policy with these options.
@@ -108,7 +108,7 @@ func (*Model) Ranks() {}
 
 // Terms are the prices that slack and importance make.
 func (m *Model) Terms(s *cluster.View, t cluster.TaskID) flow.Terms {
-	m.rank(s.Classes())
+	m.rank(s)
 	task := s.Task(t)
 	class := &s.Classes()[task.Class]
 	account := task.Account.At(s.Now(), task.Phase)
@@ -158,31 +158,21 @@ func share(t cluster.Time, by, of cluster.Share) cluster.Time {
 	return min(cluster.Time(min(part, uint64(longest))), longest)
 }
 
-// rank numbers the importances of classes that promise something.
-func (m *Model) rank(classes []cluster.Class) {
-	if slices.Equal(m.ranked, classes) {
-		return
-	}
-	m.ranked = append(m.ranked[:0], classes...)
-	var order []int32
-	for i := range classes {
-		if classes[i].Promises() {
-			order = append(order, -classes[i].Importance)
-		}
-	}
-	slices.Sort(order)
-	order = slices.Compact(order)
-	m.most, m.ranks = int32(max(0, len(order)-1)), m.ranks[:0]
-	for i := range classes {
-		at, _ := slices.BinarySearch(order, -classes[i].Importance)
-		m.ranks = append(m.ranks, int32(at))
+// rank ranks the classes that promise something.
+func (m *Model) rank(s *cluster.View) {
+	if classes := s.Classes(); !slices.Equal(m.ranked, classes) {
+		m.ranked = append(m.ranked[:0], classes...)
+		m.ranks = book.RankClasses(s, (*cluster.Class).Promises)
 	}
 }
+
+// matters is the rank of a class that promises something, the more the higher; 0 is the least important.
+func (m *Model) matters(c cluster.ClassID) int { return m.ranks.Count - 1 - int(m.ranks.Of[c]) }
 
 // tier says whose turn it is: the critical before the others, the important first.
 func (m *Model) tier(c cluster.ClassID, slack cluster.Time) int32 {
 	if slack < 0 {
-		return 1 + m.ranks[c]
+		return 1 + int32(m.matters(c))
 	}
 	return 0
 }
@@ -221,12 +211,12 @@ func (m *Model) importance(c cluster.ClassID, slack cluster.Time) flow.Cost {
 	if slack >= 0 {
 		return 0
 	}
-	return step * m.steps() * flow.Cost(m.ranks[c])
+	return step * m.steps() * flow.Cost(m.matters(c))
 }
 
 // highest is more than anybody pays.
 func (m *Model) highest() flow.Cost {
-	return promised + step*m.steps()*flow.Cost(m.most+2)
+	return promised + step*m.steps()*flow.Cost(max(m.ranks.Count, 1)+1)
 }
 
 // span is a step of slack: from from, which may be lowest, up to less than above, which
@@ -350,7 +340,7 @@ func (m *Model) Explain(s *cluster.View, t cluster.TaskID, n cluster.NodeID) []f
 // that, for one that runs what switching costs, and how important its class is, which
 // counts for those that are critical. Who has spent its overhead budget pays for that.
 func (m *Model) ExplainWait(s *cluster.View, t cluster.TaskID) []flow.Term {
-	m.rank(s.Classes())
+	m.rank(s)
 	task := s.Task(t)
 	class := &s.Classes()[task.Class]
 	if !class.Promises() {

@@ -11,6 +11,7 @@
 //   - Indexes are the nodes by score, one index for each shape, brought up to date when it is used.
 //   - Rooms is the nodes by what they have left.
 //   - Zones is which nodes are in which zone.
+//   - Users numbers the users of jobs, and ClassRanks are the service classes by importance.
 //
 // All of it is a function of the changed rows that a policy is shown (sched.Changed), in work that
 // goes with what changed.
