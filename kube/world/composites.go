@@ -74,10 +74,16 @@ func (f *forest) named(key compositeKey) *Composite {
 	return c
 }
 
-// forget gives up one of which nobody says to be a part and that is not there.
+// forget gives up one of which nobody says to be a part and that is not there. Groups that were of its gang are gangs of their own from now on: a pod of
+// theirs may come on a node before arrange looks at them.
 func (f *forest) forget(c *Composite) {
 	if c.Object != nil || len(c.groups)+len(c.parts)+len(c.gang.jobs) > 0 || f.byName[c.compositeKey] != c {
 		return
+	}
+	for _, g := range c.gang.groups {
+		if g.of == &c.gang {
+			g.of, g.stood = &g.own, false
+		}
 	}
 	delete(f.byName, c.compositeKey)
 	delete(f.touched, c)

@@ -218,6 +218,9 @@ func (r *rig) checkComposites() error {
 		}
 	}
 	for _, g := range r.world.groups.byName {
+		if c := g.of.composite; c != nil && f.byName[c.compositeKey] != c {
+			return fmt.Errorf("group %s is of the gang of composite pod group %s, which nobody knows any more", g.Name, c.Name)
+		}
 		if g.parent != nil {
 			groups--
 			if !g.parent.groups[g] {
@@ -295,6 +298,27 @@ func TestAHostileHistoryOfCompositePodGroups(t *testing.T) {
 	t.Logf("%d pods placed, %d new cores, %d composite pod groups placed", placed, restarts, trees)
 	if placed == 0 || restarts == 0 || trees == 0 {
 		t.Errorf("%d pods placed, %d new cores, %d composite pod groups placed: nothing was tested", placed, restarts, trees)
+	}
+}
+
+// A group that was of the gang of a composite pod group which is gone is a gang of its own at once: a pod of it may come on a node before it is arranged anew.
+func TestGroupsOfAForgottenComposite(t *testing.T) {
+	s := newStory(t)
+	tell := func(lines ...string) {
+		t.Helper()
+		for _, text := range lines {
+			if err := s.happen(text); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	tell("node n1 cpu=4", "composite r least=1", "group a least=1 parent=r", "pod a1 group=a cpu=1")
+	s.turn()
+	tell("lost a1", "lost-composite r", "group a least=1", "pod a2 group=a cpu=1 node=n1")
+	for _, check := range []func() error{s.checkGroups, s.checkComposites} {
+		if err := check(); err != nil {
+			t.Error(err)
+		}
 	}
 }
 
