@@ -304,7 +304,7 @@ func TestAHostileHistoryOfCompositePodGroups(t *testing.T) {
 // A group that was of the gang of a composite pod group which is gone is a gang of its own at once: a pod of it may come on a node before it is arranged anew.
 func TestGroupsOfAForgottenComposite(t *testing.T) {
 	s := newStory(t)
-	tell := func(lines ...string) {
+	report := func(lines ...string) {
 		t.Helper()
 		for _, text := range lines {
 			if err := s.happen(text); err != nil {
@@ -312,9 +312,9 @@ func TestGroupsOfAForgottenComposite(t *testing.T) {
 			}
 		}
 	}
-	tell("node n1 cpu=4", "composite r least=1", "group a least=1 parent=r", "pod a1 group=a cpu=1")
+	report("node n1 cpu=4", "composite r least=1", "group a least=1 parent=r", "pod a1 group=a cpu=1")
 	s.turn()
-	tell("lost a1", "lost-composite r", "group a least=1", "pod a2 group=a cpu=1 node=n1")
+	report("lost a1", "lost-composite r", "group a least=1", "pod a2 group=a cpu=1 node=n1")
 	for _, check := range []func() error{s.checkGroups, s.checkComposites} {
 		if err := check(); err != nil {
 			t.Error(err)
