@@ -120,6 +120,10 @@ func (a *access) lists(c *cobra.Command) {
 		if err := errors.Join(checkFormat(c), a.checkRack(c, true)); err != nil {
 			return err
 		}
+		manifests, err := readManifests(c)
+		if err != nil {
+			return err
+		}
 		client, err := a.client()
 		if err != nil {
 			return err
@@ -129,7 +133,7 @@ func (a *access) lists(c *cobra.Command) {
 		if err := interruptible(func(ctx context.Context) error { return l.read(ctx, c) }); err != nil {
 			return err
 		}
-		names, err := l.markManifests(c)
+		names, err := l.markManifests(c, manifests)
 		if err != nil {
 			return err
 		}

@@ -43,8 +43,14 @@ type renamedError struct {
 func (e renamedError) Error() string { return e.names.Replace(e.err.Error()) }
 func (e renamedError) Unwrap() error { return e.err }
 
-// markManifests marks the pods of the manifests that the command is given, if it takes any.
-func (l *listing) markManifests(c *cobra.Command) (names renaming, err error) {
+// manifest is a file that the command is given, as the caller names it.
+type manifest struct {
+	name string
+	text []byte
+}
+
+// readManifests reads the manifests that the command is given, if it takes any. It does so before anybody waits for the cluster to be read.
+func readManifests(c *cobra.Command) (all []manifest, err error) {
 	flag := c.Flags().Lookup("filename")
 	if flag == nil {
 		return nil, nil
@@ -53,8 +59,7 @@ func (l *listing) markManifests(c *cobra.Command) (names renaming, err error) {
 	if !is || !flag.Changed {
 		return nil, nil
 	}
-	paths := files.GetSlice()
-	for i, path := range paths {
+	for _, path := range files.GetSlice() {
 		name, text, err := readFile(c, path)
 		if err != nil {
 			return nil, err
@@ -62,18 +67,30 @@ func (l *listing) markManifests(c *cobra.Command) (names renaming, err error) {
 		if bytes.HasPrefix(text, []byte{0x1f, 0x8b}) {
 			return nil, fmt.Errorf("%s is compressed by gzip: unpack it first, so that the cluster's constraints can be held against what it brings", name)
 		}
+		all = append(all, manifest{name, text})
+	}
+	return all, nil
+}
+
+// markManifests marks the pods of the manifests, and has the command read those in their place.
+func (l *listing) markManifests(c *cobra.Command, all []manifest) (names renaming, err error) {
+	if len(all) == 0 {
+		return nil, nil
+	}
+	paths := make([]string, len(all))
+	for i, m := range all {
 		dir, err := os.MkdirTemp("", "fairlead-")
 		if err != nil {
 			return nil, err
 		}
 		l.files = append(l.files, dir)
 		paths[i] = filepath.Join(dir, "manifests.yaml")
-		names = append(names, paths[i], name)
-		if err := os.WriteFile(paths[i], l.marks.markAll(text, c.Flags().Lookup("namespace").Value.String()), 0o600); err != nil {
+		names = append(names, paths[i], m.name)
+		if err := os.WriteFile(paths[i], l.marks.markAll(m.text, c.Flags().Lookup("namespace").Value.String()), 0o600); err != nil {
 			return nil, err
 		}
 	}
-	return names, files.Replace(paths)
+	return names, c.Flags().Lookup("filename").Value.(pflag.SliceValue).Replace(paths)
 }
 
 // markAll marks the objects of a text; those without a namespace are of that one. What is no object stays as it is, for whoever reads it to say what is wrong with it.

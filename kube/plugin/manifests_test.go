@@ -10,7 +10,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/spf13/cobra"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/cli-runtime/pkg/genericiooptions"
@@ -137,18 +136,22 @@ func TestManifestsThatAreNotMarked(t *testing.T) {
 	}
 }
 
-// A file that is compressed is refused, as constraints could not be held against what it brings.
-func TestManifestsThatAreCompressed(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "app.yaml.gz")
-	if err := os.WriteFile(path, []byte{0x1f, 0x8b, 8, 0}, 0o600); err != nil {
+// Manifests are read before the cluster is asked for anything: there is none here. One that is not there or that is compressed, as constraints could not be held against what it brings, is refused.
+func TestManifestsAreReadFirst(t *testing.T) {
+	dir := t.TempDir()
+	t.Setenv("KUBECONFIG", filepath.Join(dir, "none"))
+	packed := filepath.Join(dir, "app.yaml.gz")
+	if err := os.WriteFile(packed, []byte{0x1f, 0x8b, 8, 0}, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	c := &cobra.Command{}
-	c.Flags().StringSlice("filename", nil, "")
-	if err := c.Flags().Set("filename", path); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := (&listing{marks: oneAtMost()}).markManifests(c); err == nil || !strings.Contains(err.Error(), path+" is compressed by gzip: unpack it first") {
-		t.Error(err)
+	for path, want := range map[string]string{
+		packed:                         packed + " is compressed by gzip: unpack it first",
+		filepath.Join(dir, "app.yaml"): "app.yaml: no such file",
+	} {
+		var out, failed bytes.Buffer
+		code := Main([]string{"plan", "-f", path}, genericiooptions.IOStreams{In: strings.NewReader(""), Out: &out, ErrOut: &failed})
+		if code != 1 || !strings.Contains(failed.String(), want) {
+			t.Errorf("%s: %d, and %s%s, want %q", path, code, &out, &failed, want)
+		}
 	}
 }
