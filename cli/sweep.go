@@ -131,7 +131,7 @@ func (f *sweepFlags) prepare(ctx context.Context, c *cobra.Command, path string)
 	if err != nil {
 		return nil, err
 	}
-	if w.list, err = s.Plan(f.known, id); err != nil {
+	if w.list, err = until(ctx, 0, func() (*sweep.List, error) { return s.Plan(f.known, id) }); err != nil { // it reads all inputs
 		return nil, err
 	}
 	if w.parallel == 0 {
