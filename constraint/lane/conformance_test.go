@@ -26,10 +26,11 @@ func TestConformance(t *testing.T) {
 	for _, tc := range []struct {
 		name  string
 		solve lane.Solver
-	}{{"serial", serial}, {"yarn", yarn}, {"search", searched}} {
+		moves bool
+	}{{"serial", serial, false}, {"yarn", yarn, false}, {"search", searched, false}, {"search that moves", searched, true}} {
 		t.Run(tc.name, func(t *testing.T) {
 			schedtest.Conformance(t, func(uint64) sched.Policy {
-				return whole{lane.New(lane.Options{Solve: tc.solve, Quick: serial, Objective: constraint.Standard()})}
+				return whole{lane.New(lane.Options{Solve: tc.solve, Quick: serial, Objective: constraint.Standard(), Moves: tc.moves})}
 			})
 		})
 	}
