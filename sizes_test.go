@@ -127,8 +127,12 @@ func TestSizesOfTypes(t *testing.T) {
 	}
 	for _, c := range []struct {
 		list  string
+		types int // that it names, and no more ever
 		count func(map[string]*typeSize, string) (fields, methods int)
-	}{{sizes, own}, {embeddings, promoted}} {
+	}{{sizes, 19, own}, {embeddings, 58, promoted}} {
+		if lines := strings.Count(strings.TrimSpace(c.list), "\n") + 1; lines != c.types {
+			t.Errorf("a list names %d types, and %d were there: take a type that came apart; of one that left write the smaller number", lines, c.types)
+		}
 		complaints, err := complainOfSizes(types, c.list, c.count)
 		if err != nil {
 			t.Fatal(err)
